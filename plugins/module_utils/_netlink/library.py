@@ -1,0 +1,30 @@
+# -*- coding: utf-8 -*-
+# Copyright (c) netstate.kernel contributors
+# GNU General Public License v3.0-or-later (see LICENSES/GPL-3.0-or-later.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The one import of pyroute2, and what to say when it is missing.
+
+pyroute2 gives the bases of the message classes (``nfgen_msg``, ``nla``) and their encoding and
+decoding; the same bytes were seen from 0.5.14 to 0.9.7. Its sockets are not used: those of 0.9 know
+no receive timeout and those up to 0.8.1 sleep nine seconds on EBUSY (see ``channel``).
+"""
+
+from __future__ import annotations
+
+import traceback
+
+NAME = "pyroute2"
+MINIMUM = "0.5.14"
+
+IMPORT_ERROR: str | None
+try:
+    from pyroute2.netlink import nla
+    from pyroute2.netlink.nfnetlink import nfgen_msg
+except Exception:  # old releases die of more than ImportError on a Python that is too new for them
+    IMPORT_ERROR = traceback.format_exc()
+    nla = nfgen_msg = object
+else:
+    IMPORT_ERROR = None
+
+__all__ = ("IMPORT_ERROR", "MINIMUM", "NAME", "nfgen_msg", "nla")
