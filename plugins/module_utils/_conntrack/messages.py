@@ -170,6 +170,13 @@ def dump(family: int = wire.AF_UNSPEC, zone: int | None = None, **filters: t.Any
     return encoded(message, wire.CT_GET, NLM_F_DUMP)
 
 
+def zone_question() -> bytes:
+    """A lookup without a tuple, which is refused: with EINVAL, or first with EOPNOTSUPP where zones are not built in."""
+    message = conntrack_msg()
+    message["attrs"] = [["CTA_ZONE", 0]]
+    return encoded(message, wire.CT_GET, 0)
+
+
 def flush_zone(zone: int) -> bytes:
     """Deletes every entry of the zone, both families. ONLY for a kernel proven to know the zone filter: any other deletes all."""
     message = conntrack_msg()
@@ -187,20 +194,27 @@ def delete(body: bytes) -> bytes:
     return framed(wire.CT_DELETE, 0, body)
 
 
-def identity(message: bytes, layout: wire.Layout) -> bytes:
+Cut = t.Tuple[t.Tuple[int, int], ...]
+
+
+def identity_cut(layout: wire.Layout) -> Cut:
+    """Where in the messages of one layout the parts of an entry's identity lie; see :func:`identity`."""
+    places = []
+    for path in ((wire.TUPLE_ORIG,), (wire.ZONE,), (wire.ID,)):
+        if path in layout:
+            start, end = layout[path]
+            places.append((start - 4, (end + 3) & ~3))
+    return tuple(places)
+
+
+def identity(message: bytes, cut: Cut) -> bytes:
     """The body of a delete request for the entry of a dump, from the entry's own bytes.
 
     Its family, original tuple (with the zone of that direction, if any) and zone pass through undecoded; CTA_ID guards
     against another entry that took the tuple meanwhile. Distinct entries have distinct identities.
     """
-    return b"".join(
-        (
-            message[wire.FAMILY_AT : wire.FAMILY_AT + 1] + b"\0\0\0",
-            wire.attribute(message, layout, (wire.TUPLE_ORIG,)),
-            wire.attribute(message, layout, (wire.ZONE,)),
-            wire.attribute(message, layout, (wire.ID,)),
-        )
-    )
+    head = message[wire.FAMILY_AT : wire.FAMILY_AT + 1] + b"\0\0\0"
+    return head + b"".join([message[start:end] for start, end in cut])
 
 
 def count() -> bytes:
@@ -222,9 +236,20 @@ def insert(family: int, original: t.Sequence[t.Any], reply: t.Sequence[t.Any], *
     :param attributes: ``zone``, ``timeout`` (seconds; the kernel insists on one), ``status``, ``mark``, ``labels`` (bytes),
         ``helper`` (name), ``tcp_state``, ``sctp`` (state, original tag, reply tag)
     """
+    return encoded(_entry(family, original, reply, attributes), wire.CT_NEW, NLM_F_CREATE | NLM_F_EXCL)
+
+
+def update(family: int, original: t.Sequence[t.Any], reply: t.Sequence[t.Any], **attributes: t.Any) -> bytes:
+    """Changes an entry; ENOENT if there is none. Parameters as for :func:`insert`."""
+    return encoded(_entry(family, original, reply, attributes), wire.CT_NEW, 0)
+
+
+def _entry(
+    family: int, original: t.Sequence[t.Any], reply: t.Sequence[t.Any], attributes: t.Mapping[str, t.Any]
+) -> conntrack_msg:
     message = conntrack_msg()
     message["nfgen_family"] = family
-    attrs = [["CTA_TUPLE_ORIG", {"attrs": original}], ["CTA_TUPLE_REPLY", {"attrs": reply}]]
+    attrs: list[t.Any] = [["CTA_TUPLE_ORIG", {"attrs": original}], ["CTA_TUPLE_REPLY", {"attrs": reply}]]
     for name in ("timeout", "status", "mark", "zone", "labels"):
         if attributes.get(name) is not None:
             attrs.append(["CTA_" + name.upper(), attributes[name]])
@@ -238,7 +263,7 @@ def insert(family: int, original: t.Sequence[t.Any], reply: t.Sequence[t.Any], *
         values = [["CTA_PROTOINFO_SCTP_" + name, value] for name, value in zip(names, attributes["sctp"])]
         attrs.append(["CTA_PROTOINFO", {"attrs": [["CTA_PROTOINFO_SCTP", {"attrs": values}]]}])
     message["attrs"] = attrs
-    return encoded(message, wire.CT_NEW, NLM_F_CREATE | NLM_F_EXCL)
+    return message
 
 
 def tuple_of(source: bytes, destination: bytes, protocol: int, zone: int | None = None, **parts: int) -> list[t.Any]:

@@ -166,14 +166,6 @@ def mask(message: bytes, layout: Layout, kept: t.Collection[Path]) -> int:
     return int.from_bytes(cover, "little")
 
 
-def attribute(message: bytes, layout: Layout, path: Path) -> bytes:
-    """An attribute as it stands in the message, header and padding included; empty when absent."""
-    place = layout.get(path)
-    if place is None:
-        return b""
-    return message[place[0] - _ATTRIBUTE.size : (place[1] + 3) & ~3]
-
-
 def protocol_name(value: int) -> str:
     """The usual name of a protocol, or its number as text."""
     return PROTOCOL_NAMES.get(value, str(value))

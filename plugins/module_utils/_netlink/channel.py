@@ -21,6 +21,7 @@ import socket
 import struct
 import typing as t
 
+from .readahead import ReadAhead
 from .errors import NO_ANSWER, NOT_BUILT, OVERRUN, UNREADABLE, NetstateError, Reason
 
 NETLINK_NETFILTER = 12
@@ -38,6 +39,7 @@ NLMSG_ERROR = 2
 NLMSG_DONE = 3
 
 HEADER = struct.Struct("=IHHII")
+_LENGTH = struct.Struct("=I")
 _SEQUENCE = struct.Struct("=I")
 _SEQUENCE_AT = 8
 _ERRNO = struct.Struct("=i")
@@ -129,27 +131,11 @@ class Channel:
         :raises NetstateError: when the kernel refuses or does not answer in time
         """
         sequence = self._send(asked, [message])[0]
-        unpack = HEADER.unpack_from
-        intact = True
-        while True:
-            data = self._receive(asked)
-            offset, end = 0, len(data)
-            while offset < end:
-                length, kind, flags, number, _port = _header(unpack, data, offset, end)
-                if number == sequence:
-                    if flags & NLM_F_DUMP_INTR:
-                        intact = False
-                    if kind == NLMSG_DONE:
-                        _raise_refusal(asked, data[offset : offset + length], meanings)
-                        if not intact:
-                            raise Interrupted("the table changed while it was read")
-                        return flags
-                    if kind == NLMSG_ERROR:
-                        _raise_refusal(asked, data[offset : offset + length], meanings)
-                        raise Interrupted("acknowledged without data")
-                    if kind != NLMSG_NOOP:
-                        visit(data[offset : offset + length])
-                offset += (length + 3) & ~3
+        ahead = ReadAhead(lambda: self._receive(asked))
+        try:
+            return _walk(asked, ahead.next, sequence, visit, meanings)
+        finally:
+            ahead.close()
 
     def batch(self, asked: str, messages: t.Sequence[bytes]) -> dict[int, int]:
         """Sends the messages in one datagram and reads all answers.
@@ -214,7 +200,7 @@ class Channel:
             data = self._receive(asked)
             offset, end = 0, len(data)
             while offset < end:
-                length, kind, flags, number, _port = _header(HEADER.unpack_from, data, offset, end)
+                length, kind, flags, number, _port = _header(data, offset, end)
                 yield kind, flags, number, data[offset : offset + length]
                 offset += (length + 3) & ~3
         except Interrupted:
@@ -246,6 +232,18 @@ def read_whole(
     raise NetstateError(asked, None, reason)
 
 
+def read_list(asked: str, message: bytes, meanings: Meanings | None = None) -> list[bytes]:
+    """All messages of a dump that is known to be short; see :func:`read_whole`."""
+
+    def collector() -> t.Callable[[bytes], None]:
+        found.clear()
+        return found.append
+
+    found: list[bytes] = []
+    read_whole(asked, message, collector, meanings)
+    return found
+
+
 def framed(kind: int, flags: int, body: bytes) -> bytes:
     """A message of its ``nlmsghdr`` and a body already encoded."""
     return HEADER.pack(HEADER.size + len(body), kind, flags | NLM_F_REQUEST, 0, 0) + body
@@ -275,10 +273,42 @@ def _prepare(sock: socket.socket) -> None:
         sock.setsockopt(SOL_NETLINK, NETLINK_CAP_ACK, 1)
 
 
-def _header(unpack: t.Callable[..., tuple], data: bytes, offset: int, end: int) -> tuple:
+def _walk(asked: str, receive: t.Callable[[], bytes], sequence: int, visit: Visit, meanings: Meanings | None) -> int:
+    """Walks the datagrams of a dump up to its closing message; see :meth:`Channel.dump`."""
+    length_of = _LENGTH.unpack_from
+    usual = b""  # type, flags and sequence number of an entry: all but a few messages carry the same
+    intact = True
+    while True:
+        data = receive()
+        offset, end = 0, len(data)
+        while offset < end:
+            if data[offset + 4 : offset + 12] == usual:
+                (length,) = length_of(data, offset)
+                if HEADER.size <= length <= end - offset:
+                    visit(data[offset : offset + length])
+                    offset += (length + 3) & ~3
+                    continue
+            length, kind, flags, number, _port = _header(data, offset, end)
+            message = data[offset : offset + length]
+            offset += (length + 3) & ~3
+            if number != sequence or kind == NLMSG_NOOP:
+                continue
+            intact = intact and not flags & NLM_F_DUMP_INTR
+            if kind in (NLMSG_DONE, NLMSG_ERROR):
+                _raise_refusal(asked, message, meanings)
+                if kind == NLMSG_ERROR:
+                    raise Interrupted("acknowledged without data")
+                if not intact:
+                    raise Interrupted("the table changed while it was read")
+                return flags
+            usual = message[4:12]
+            visit(message)
+
+
+def _header(data: bytes, offset: int, end: int) -> tuple[int, int, int, int, int]:
     if end - offset < HEADER.size:
         raise Interrupted("a message was cut off")
-    header = unpack(data, offset)
+    header = HEADER.unpack_from(data, offset)
     if header[0] < HEADER.size or offset + header[0] > end:
         raise Interrupted("a message was cut off")
     return header
