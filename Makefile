@@ -20,7 +20,7 @@ env:  ## .venv with the newest ansible-core that a Python of this machine runs, 
 	@tools/env test
 
 demo: env  ## counts, flushes and flushes again zones of connections on this machine's kernel, in a namespace
-	@ansible-playbook playbooks/demo.yml
+	@.venv/bin/ansible-playbook playbooks/demo.yml
 
 test: env  ## all tests; the last line counts them
 	@tools/test unit integration pyroute2-ends sanity
@@ -42,7 +42,7 @@ lint:  ## ansible-lint, ruff, shellcheck, changelog, documentation, licences, th
 	@tools/lint
 
 bench: env  ## measures against the conntrack command
-	@python tests/benchmarks/run.py
+	@.venv/bin/python tests/benchmarks/run.py
 
 clean:  ## removes all that these targets made
 	rm -rf .venv .cache .ansible .pytest_cache .hypothesis .ruff_cache .mypy_cache tests/output netstate-kernel-*.tar.gz

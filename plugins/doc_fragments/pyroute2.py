@@ -8,6 +8,7 @@ from __future__ import annotations
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
+options: {}
 requirements:
   - pyroute2 >= 0.5.14
 """
