@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The attributes every module of the collection documents; a module adds its own support to them."""
+"""The attributes every module documents. A module that changes something adds its own support of the first three."""
 
 from __future__ import annotations
 
@@ -22,14 +22,6 @@ attributes:
     support: full
 """
 
-    FACTS = r"""
-options: {}
-attributes:
-  facts:
-    description: Action returns an C(ansible_facts) dictionary that will update existing host facts.
-"""
-
-    # What a module that returns facts has in common with all others of its kind.
     FACTS_MODULE = r"""
 options: {}
 attributes:
