@@ -3,7 +3,7 @@
 """count_tests.py FOLDER PART=STATUS...: adds up the JUnit files of FOLDER/PART, each part with the exit status it ended with.
 
 Lists what failed and what was skipped, by name and with the reason. The last line is "N passed, N failed, N skipped".
-Fails when anything failed, and when a part ran nothing: a part that is silent is not a part that passed.
+Fails when anything failed, when nothing passed, and when a part found no test: a part that is silent is not a part that passed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ def read_case(suite: str | None, element: ElementTree.Element) -> Case:
     return Case(name, "passed", "")
 
 
+def read_file(path: Path) -> list[Case]:
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        return [Case(str(path), "failed", f"unreadable: {error}")]
+    return [read_case(suite.get("name"), element) for suite in root.iter("testsuite") for element in suite.iter("testcase")]
+
+
 def read_part(folder: Path, status: int) -> list[Case]:
-    cases = [
-        read_case(suite.get("name"), element)
-        for path in sorted(folder.glob("*.xml"))
-        for suite in ElementTree.parse(path).getroot().iter("testsuite")
-        for element in suite.iter("testcase")
-    ]
+    cases = [case for path in sorted(folder.glob("*.xml")) for case in read_file(path)]
     if not cases:
         cases.append(Case(folder.name, "failed", "ran no test"))
     elif status and not any(case.outcome == "failed" for case in cases):
@@ -57,7 +60,8 @@ def main(folder: str, *parts: str) -> int:
             if case.outcome == outcome:
                 print(f"{outcome}: {case.name}: {case.reason}")
     print(count(cases))
-    return 1 if not cases or any(case.outcome == "failed" for case in cases) else 0
+    outcomes = {case.outcome for case in cases}
+    return 0 if "passed" in outcomes and "failed" not in outcomes else 1
 
 
 def count(cases: list[Case]) -> str:
