@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Ansible refuses to start in another encoding, and ignores the ansible.cfg of a world-writable folder unless it is named.
+export LC_ALL := C.UTF-8
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+export PATH := $(CURDIR)/.venv/bin:$(PATH):/usr/sbin:/sbin
+
+# Further arguments for pytest, such as ARGS="-k zone -x".
+ARGS ?=
+export ARGS
+
+.DEFAULT_GOAL := help
+.PHONY: help env demo test test-unit test-integration test-pyroute2 test-sanity lint bench clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*  ## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+env:  ## .venv with the newest ansible-core that a Python of this machine runs, pyroute2 and pytest
+	@tools/env test
+
+demo: env  ## counts, flushes and flushes again zones of connections on this machine's kernel, in a namespace
+	@.venv/bin/ansible-playbook playbooks/demo.yml
+
+test: env  ## all tests; the last line counts them
+	@tools/test unit integration pyroute2-ends sanity
+
+test-unit: env  ## tests that need neither root nor a kernel
+	@tools/test unit
+
+test-integration: env  ## the modules on this machine's kernel, in namespaces of their own; needs root
+	@tools/test integration
+
+test-pyroute2: env  ## the netlink code with every supported pyroute2 (tools/pyroute2-rows)
+	@tools/test pyroute2
+
+test-sanity: env  ## ansible-test sanity
+	@tools/test sanity
+
+lint:  ## ansible-lint, ruff, shellcheck, changelog, documentation, licences, the built collection
+	@tools/env lint
+	@tools/lint
+
+bench: env  ## measures against the conntrack command
+	@.venv/bin/python tests/benchmarks/run.py
+
+clean:  ## removes all that these targets made
+	rm -rf .venv .cache .ansible .pytest_cache .hypothesis .ruff_cache .mypy_cache tests/output netstate-kernel-*.tar.gz
+	find plugins tests -name __pycache__ -type d -prune -exec rm -rf {} +
