@@ -1,8 +1,6 @@
-# -*- coding: utf-8 -*-
-# Copyright (c) netstate.kernel contributors
-# GNU General Public License v3.0-or-later (see LICENSES/GPL-3.0-or-later.txt)
+# SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """Flushing a selection: never more than it names, with counts of what was seen.
 
 One reading decides (``reading``). Entries go one by one, by their own bytes, which is right on every kernel; a whole zone goes by

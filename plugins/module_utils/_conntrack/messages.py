@@ -1,8 +1,6 @@
-# -*- coding: utf-8 -*-
-# Copyright (c) netstate.kernel contributors
-# GNU General Public License v3.0-or-later (see LICENSES/GPL-3.0-or-later.txt)
+# SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """The requests that are sent to ctnetlink, as bytes. Pure.
 
 Message classes derive from pyroute2's bases, never from its own conntrack classes: those lack the zone of a single direction

@@ -1,8 +1,6 @@
-# -*- coding: utf-8 -*-
-# Copyright (c) netstate.kernel contributors
-# GNU General Public License v3.0-or-later (see LICENSES/GPL-3.0-or-later.txt)
+# SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """Which entries are meant: options to a frozen :class:`Selector`, and the selector's judgement of an entry. Pure.
 
 Within an option the values are alternatives, except ``status`` and ``labels``, whose values are bits that an entry must all

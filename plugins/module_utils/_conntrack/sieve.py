@@ -1,8 +1,6 @@
-# -*- coding: utf-8 -*-
-# Copyright (c) netstate.kernel contributors
-# GNU General Public License v3.0-or-later (see LICENSES/GPL-3.0-or-later.txt)
+# SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """Sorting the messages of a dump without decoding them one by one.
 
 Most entries of a table differ in addresses, ports, timeouts and ids only. Under a mask over everything else

@@ -1,8 +1,6 @@
-# -*- coding: utf-8 -*-
-# Copyright (c) netstate.kernel contributors
-# GNU General Public License v3.0-or-later (see LICENSES/GPL-3.0-or-later.txt)
+# SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """The bytes of a conntrack entry: attribute numbers, names of values, and where in a message each attribute lies.
 
 Pure: bytes in, values out. Numbers from linux/netfilter/nfnetlink_conntrack.h and nf_conntrack_{common,tcp,sctp}.h. Values are

@@ -1,6 +1,4 @@
-# -*- coding: utf-8 -*-
-# Copyright (c) netstate.kernel contributors
-# GNU General Public License v3.0-or-later (see LICENSES/GPL-3.0-or-later.txt)
+# SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """Talking netlink: namespaces, sockets, messages, errors. Private to this collection."""

@@ -1,8 +1,6 @@
-# -*- coding: utf-8 -*-
-# Copyright (c) netstate.kernel contributors
-# GNU General Public License v3.0-or-later (see LICENSES/GPL-3.0-or-later.txt)
+# SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """The one import of pyroute2, and what to say when it is missing.
 
 pyroute2 gives the bases of the message classes (``nfgen_msg``, ``nla``) and their encoding and
