@@ -17,9 +17,9 @@ import errno
 import typing as t
 
 from .._netlink import namespace
-from .._netlink.channel import Channel, read_list, read_whole
+from .._netlink.channel import Channel, read_list
 from .._netlink.errors import NO_ZONES, NetstateError
-from . import messages, presence, wire
+from . import messages, presence, table, wire
 from .sieve import Kind, Sieve
 
 EXACT, ZONE_ZERO_UNSAFE, IGNORED, UNSUPPORTED, UNKNOWN = (
@@ -142,7 +142,7 @@ def kinds_of(message: bytes, meanings: t.Mapping[int, t.Any] | None = None) -> d
 
         return visit
 
-    read_whole("dump of the conntrack table", message, collector, meanings)
+    table.walk(message, collector, meanings)
     return {kind: count for kind, (count,) in totals.items()}
 
 

@@ -19,7 +19,7 @@ import typing as t
 from .._netlink import kernel, namespace
 from .._netlink.channel import Channel
 from .._netlink.errors import NO_ZONES, TOO_MANY, UNPROVEN, NetstateError, OptionError, Reason
-from . import capability, messages, presence, wire
+from . import capability, messages, presence, table, wire
 from .reading import BUCKET_COST, PASSED_COST, Reading, read
 from .selector import Selection
 from .sieve import Kind
@@ -136,7 +136,7 @@ class Flush:
 
     def _read_table(self, held: int) -> Reading:
         prove = self._order.method == KERNEL and not self._selection.whole
-        return read(self._selection, held, _buckets(), prove)
+        return read(self._selection, held, table.buckets(), prove)
 
     def _plan(self, held: int) -> None:
         ignored = [proof for proof in self._reading.proofs.values() if proof[0] == capability.IGNORED]
@@ -151,7 +151,7 @@ class Flush:
             return ENTRIES
         if self._selection.whole:  # no filter, hence none to be proven
             entries = self._reading.matched()
-        if order.method == AUTO and not flush_is_cheaper(entries, held, _buckets()):
+        if order.method == AUTO and not flush_is_cheaper(entries, held, table.buckets()):
             return ENTRIES
         if self._selection.whole:
             return KERNEL
@@ -300,11 +300,6 @@ def _by_protocol(kinds: t.Iterable[Kind]) -> collections.Counter[int]:
 
 def _named(counts: t.Mapping[int, int]) -> dict[str, int]:
     return {wire.protocol_name(number): counts[number] for number in sorted(counts) if counts[number]}
-
-
-def _buckets() -> int:
-    value = kernel.sysctl("net/netfilter/nf_conntrack_buckets")
-    return value if isinstance(value, int) else 0
 
 
 def _unproven(proof: tuple[str, str]) -> NetstateError:

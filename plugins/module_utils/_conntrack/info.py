@@ -11,9 +11,9 @@ import itertools
 import typing as t
 
 from .._netlink import kernel, namespace
-from .._netlink.channel import Channel, read_whole
+from .._netlink.channel import Channel
 from .._netlink.errors import NO_ZONES, NetstateError, OptionError
-from . import capability, entry, messages, presence, wire
+from . import capability, entry, messages, presence, table, wire
 from .selector import Selection
 from .sieve import Kind, Sieve
 
@@ -99,8 +99,7 @@ def _inspect(query: Query) -> dict[str, t.Any]:
                 raise NetstateError("selecting by zone", None, NO_ZONES)
     # Reading by one zone is only a saving here: whatever the kernel returns is judged again.
     zone = next(iter(wanted.zones)) if wanted.zones is not None and len(wanted.zones) == 1 else None
-    collector, _flags = read_whole(
-        "dump of the conntrack table",
+    collector, _flags = table.walk(
         messages.dump(wanted.family, zone),
         lambda: _Collector(query),
         capability.ZONE_MEANINGS,

@@ -12,8 +12,8 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from .._netlink.channel import NLM_F_DUMP_FILTERED, read_whole
-from . import capability, messages, wire
+from .._netlink.channel import NLM_F_DUMP_FILTERED
+from . import capability, messages, table, wire
 from .selector import Selection
 from .sieve import Kind, Sieve
 
@@ -145,10 +145,10 @@ def one_walk_is_cheaper(zones: int, entries: int, buckets: int) -> bool:
 
 
 def _read_once(reading: Reading, selection: Selection, zone: int | None, family: int) -> None:
-    walk, flags = read_whole(
-        "dump of the conntrack table" if zone is None else "dump of conntrack zone %d" % zone,
+    walk, flags = table.walk(
         messages.dump(family, zone),
         lambda: Walk(selection, zone),
         capability.ZONE_MEANINGS,
+        table.ASKED if zone is None else "dump of conntrack zone %d" % zone,
     )
     reading.add(walk, zone, flags)

@@ -164,28 +164,37 @@ class Selection:
         return self.kept is None or not (self.kept.admits(kind) and self.kept.matches(message, layout))
 
 
-def parse_selection(options: t.Mapping[str, t.Any]) -> Selection:
-    """Reads the selector options, ``exclude`` and ``all``.
+def parse_query(options: t.Mapping[str, t.Any]) -> Selection:
+    """Reads the selector options and ``exclude``; nothing given selects everything, as reading does no harm.
 
-    :raises OptionError: naming the option and the value; also when everything is selected without ``all``, and when ``all``
-        comes with options that select less
+    :raises OptionError: naming the option and the value
     """
     wanted = parse({name: value for name, value in options.items() if name in OPTIONS})
     excluded = options.get("exclude")
-    kept = None
-    if excluded is not None:
-        given = {name: value for name, value in excluded.items() if value is not None}
-        kept = parse(given, "exclude.")
-        if kept == Selector():
-            raise OptionError("exclude", given, "it names nothing to keep; leave it out to keep nothing")
+    if excluded is None:
+        return Selection(wanted)
+    given = {name: value for name, value in excluded.items() if name in OPTIONS and value is not None}
+    kept = parse(given, "exclude.")
+    if kept == Selector():
+        raise OptionError("exclude", given, "it names nothing to keep; leave it out to keep nothing")
+    return Selection(wanted, kept)
+
+
+def parse_selection(options: t.Mapping[str, t.Any]) -> Selection:
+    """As :func:`parse_query`, for what is to be deleted: everything is selected only by ``all: true``, and by that alone.
+
+    :raises OptionError: naming the option and the value
+    """
+    selection = parse_query(options)
     whole = bool(options.get("all"))
-    if whole and not wanted.selects_all():
+    if whole and not selection.wanted.selects_all():
         raise OptionError("all", True, "it cannot go with options that select less: leave out one or the other")
-    if not whole and wanted.selects_all():
+    if not whole and selection.wanted.selects_all():
         given = options.get("zones")
-        what = "zones" if given is not None else "all"
-        raise OptionError(what, given, "this selects the whole table; say all: true if that is meant")
-    return Selection(wanted, kept, whole)
+        if given is not None:
+            raise OptionError("zones", given, "that is the whole table; say all: true if it is meant")
+        raise OptionError("all", False, "nothing is selected: name zones or another selector, or say all: true for everything")
+    return dataclasses.replace(selection, whole=whole)
 
 
 def parse(options: t.Mapping[str, t.Any], prefix: str = "") -> Selector:
