@@ -45,5 +45,5 @@ def require_pyroute2(module: AnsibleModule) -> None:
         interpreter = probe_interpreters_for_module(SYSTEM_PYTHONS, library.NAME)
         if interpreter:
             respawn_module(interpreter)  # does not return
-    wanted = "%s >= %s" % (library.NAME, library.MINIMUM)
+    wanted = f"{library.NAME} >= {library.MINIMUM}"
     module.fail_json(msg=missing_required_lib(wanted), exception=library.IMPORT_ERROR)

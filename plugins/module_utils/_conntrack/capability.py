@@ -96,10 +96,7 @@ def judge_flush(after_one: frozenset[int], after_zero: frozenset[int]) -> tuple[
     :param after_one: zones that still held their entry after a flush of zone 1
     :param after_zero: and after a flush of zone 0 on top
     """
-    seen = "flushing zone 1 of zones 0, 1, 2 left %s; flushing zone 0 then left %s" % (
-        _shown(after_one),
-        _shown(after_zero),
-    )
+    seen = f"flushing zone 1 of zones 0, 1, 2 left {_shown(after_one)}; flushing zone 0 then left {_shown(after_zero)}"
     if after_one == {0, 2}:
         if after_zero == {2}:
             return EXACT, seen
@@ -116,16 +113,16 @@ def judge_dump(zone: int, counts: t.Mapping[Kind, int], total: int | None = None
     unflagged = sum(count for kind, count in counts.items() if not kind.filtered)
     foreign = sum(count for kind, count in counts.items() if kind.filtered and kind.zone != zone)
     members = sum(counts.values()) - unflagged - foreign
-    asked = "a dump by zone %d alone" % zone
+    asked = f"a dump by zone {zone} alone"
     if unflagged:
-        return IGNORED, "%s returned %d entries without NLM_F_DUMP_FILTERED" % (asked, unflagged)
+        return IGNORED, f"{asked} returned {unflagged} entries without NLM_F_DUMP_FILTERED"
     if foreign:
-        return ZONE_ZERO_UNSAFE if zone == 0 else UNKNOWN, "%s returned %d entries of other zones" % (asked, foreign)
+        return ZONE_ZERO_UNSAFE if zone == 0 else UNKNOWN, f"{asked} returned {foreign} entries of other zones"
     if not members:
-        return UNKNOWN, "%s returned nothing, which any kernel may do" % asked
-    seen = "%s returned %d entries, all flagged NLM_F_DUMP_FILTERED and of that zone" % (asked, members)
+        return UNKNOWN, f"{asked} returned nothing, which any kernel may do"
+    seen = f"{asked} returned {members} entries, all flagged NLM_F_DUMP_FILTERED and of that zone"
     if zone or (total is not None and total > members):
-        return EXACT, seen + ("" if zone else ", of %d in the table" % total)
+        return EXACT, seen + ("" if zone else f", of {total} in the table")
     return UNKNOWN, seen + "; whether zone 0 means every zone to this kernel shows in a throw-away namespace only"
 
 
@@ -205,9 +202,13 @@ def _try(channel: Channel, message: bytes) -> str | None:
     return None
 
 
+def _answer(refusal: str | None) -> str:
+    return f"refused with {refusal}" if refusal else "accepted"
+
+
 def _try_zones(channel: Channel, evidence: dict[str, str]) -> bool | None:
     refusals = [_try(channel, _entry(zone, zone=zone)) for zone in (1, 2)]
-    evidence["zones"] = "an entry of zone 1 was %s" % ("refused with %s" % refusals[0] if refusals[0] else "accepted")
+    evidence["zones"] = f"an entry of zone 1 was {_answer(refusals[0])}"
     if refusals[0] == "EOPNOTSUPP":
         evidence["zone_filter"] = evidence["zones"]
         return False
@@ -217,7 +218,7 @@ def _try_zones(channel: Channel, evidence: dict[str, str]) -> bool | None:
 def _try_labels(channel: Channel, evidence: dict[str, str]) -> bool:
     # ENOSPC: built in, but no rule of this namespace uses labels, so entries have no room for them.
     refusal = _try(channel, messages.update(*_tuples(0, 4), labels=bytes(16)))
-    evidence["labels"] = "labels for an entry were %s" % ("refused with %s" % refusal if refusal else "accepted")
+    evidence["labels"] = f"labels for an entry were {_answer(refusal)}"
     return refusal != "EOPNOTSUPP"
 
 
@@ -226,10 +227,7 @@ def _try_status(channel: Channel, evidence: dict[str, str]) -> bool | None:
         return None
     counts = kinds_of(messages.dump(wire.AF_INET, status=wire.STATUS_BITS["ASSURED"]))
     others = sum(count for kind, count in counts.items() if not kind.status & wire.STATUS_BITS["ASSURED"])
-    evidence["status_filter"] = "a dump by status ASSURED returned %d entries, %d without it" % (
-        sum(counts.values()),
-        others,
-    )
+    evidence["status_filter"] = f"a dump by status ASSURED returned {sum(counts.values())} entries, {others} without it"
     return not others
 
 
@@ -240,13 +238,13 @@ def _try_tuple_filter(channel: Channel, evidence: dict[str, str]) -> str | None:
     try:
         found = read_list("trial dump", request)
     except NetstateError as error:
-        evidence["tuple_filter_ipv6"] = "a dump by one of two IPv6 sources was refused with %s" % error.code
+        evidence["tuple_filter_ipv6"] = f"a dump by one of two IPv6 sources was refused with {error.code}"
         return UNSUPPORTED
     sources = [_source_number(message) for message in found]
     verdicts = {(4,): "right", (5,): "inverted", (4, 5): IGNORED}
     names = {4: "that one", 5: "the other one"}
     shown = " and ".join(names.get(number, "another") for number in sorted(sources)) or "nothing"
-    evidence["tuple_filter_ipv6"] = "a dump by one of two IPv6 sources returned %s" % shown
+    evidence["tuple_filter_ipv6"] = f"a dump by one of two IPv6 sources returned {shown}"
     return verdicts.get(tuple(sorted(sources)))
 
 
@@ -266,7 +264,7 @@ def _on_live_table(why: str) -> Observed:
             return Observed("live_table", zones=False, zone_filter=UNSUPPORTED, evidence=evidence)
         zone_filter, seen = judge_dump(0, kinds_of(messages.dump(zone=0), ZONE_MEANINGS), total)
     except NetstateError as error:
-        return Observed("none", evidence={"zone_filter": "%s; %s" % (why, error)})
-    evidence["zone_filter"] = "%s; %s" % (why, seen)
+        return Observed("none", evidence={"zone_filter": f"{why}; {error}"})
+    evidence["zone_filter"] = f"{why}; {seen}"
     evidence["zones"] = "a lookup by zone was taken for one without a tuple (EINVAL)"
     return Observed("live_table", zones=zones, zone_filter=zone_filter, evidence=evidence)

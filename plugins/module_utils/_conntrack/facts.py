@@ -42,7 +42,7 @@ def parse_subsets(values: t.Sequence[str]) -> frozenset[str]:
         name = name.lstrip("!").strip()
         if name not in SUBSETS + ("all", "min"):
             choices = ", ".join(("all", "min") + SUBSETS)
-            raise OptionError("gather_subset", value, "give names of %s, '!' in front to leave one out" % choices)
+            raise OptionError("gather_subset", value, f"give names of {choices}, '!' in front to leave one out")
         side.update(SUBSETS if name == "all" else () if name == "min" else (name,))
     only_exclusions = not any(not value.strip().startswith("!") for value in values)
     return frozenset((set(DEFAULT) if only_exclusions else wanted) - unwanted)
@@ -124,7 +124,7 @@ def _switch(name: str) -> bool | None:
 
 
 def _setting(name: str) -> int | None:
-    value = kernel.sysctl("%s/%s%s" % (SYSCTLS, PREFIX, name))
+    value = kernel.sysctl(f"{SYSCTLS}/{PREFIX}{name}")
     return value if isinstance(value, int) else None
 
 

@@ -76,9 +76,9 @@ class NetstateError(Exception):
     def __str__(self) -> str:
         answer = ""
         if self.number is not None:
-            answer = ": %s (%s)" % (self.code, os.strerror(self.number))
+            answer = f": {self.code} ({os.strerror(self.number)})"
         why = ". " + _sentence(self.reason.text) if self.reason else ""
-        return "%s failed%s%s" % (self.asked, answer, why)
+        return f"{self.asked} failed{answer}{why}"
 
     def as_result(self) -> dict[str, t.Any]:
         """The keys for ``fail_json``: ``msg``, ``asked``, ``errno``, ``reason`` and what was already done."""
@@ -100,11 +100,11 @@ class OptionError(ValueError):
 
     def __init__(self, option: str, value: object, why: str) -> None:
         self.option = option
-        super().__init__("%s: %s: %s" % (option, _shown(value), why))
+        super().__init__(f"{option}: {_shown(value)}: {why}")
 
 
 def _shown(value: object) -> str:
-    return "'%s'" % value if isinstance(value, str) else repr(value)
+    return f"'{value}'" if isinstance(value, str) else repr(value)
 
 
 def _sentence(text: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import typing as t
 
 from .namespace import own_proc
 
