@@ -229,12 +229,10 @@ def main() -> None:
             most=params["max_entries"],
             recount=params["recount"],
             check=module.check_mode,
+            diff=module._diff,
         )
         _module.require_pyroute2(module)
-        result = flush(order, params["netns"])
-        if not module._diff:
-            del result["diff"]
-        return result
+        return flush(order, params["netns"])
 
     _module.run(module, job)
 

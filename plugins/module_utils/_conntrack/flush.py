@@ -39,6 +39,7 @@ class Order:
     :ivar most: refuse, touching nothing, when more entries than this would go; ``None`` for no limit
     :ivar recount: count again afterwards
     :ivar check: tell what would happen, change nothing
+    :ivar diff: tell the entries by zone and protocol, before and after
     """
 
     selection: Selection
@@ -46,6 +47,7 @@ class Order:
     most: int | None = None
     recount: bool = False
     check: bool = False
+    diff: bool = False
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 0:
@@ -194,7 +196,7 @@ class Flush:
         matched = reading.matched()
         deleted = sum(sum(tally.deleted.values()) for tally in self._tallies.values())
         kinds = collections.Counter(kind for entries in reading.found.values() for kind in entries.values())
-        return {
+        result: dict[str, t.Any] = {
             "changed": bool(matched if check else deleted),
             "matched": matched,
             "deleted": deleted,
@@ -206,8 +208,10 @@ class Flush:
             "assured": sum(n for kind, n in kinds.items() if kind.status & wire.STATUS_BITS["ASSURED"]),
             "proof": {"filter": self._proof[0], "evidence": self._proof[1]},
             "unavailable_reason": self._unavailable.text if self._unavailable else None,
-            "diff": self._diff(),
         }
+        if self._order.diff:
+            result["diff"] = self._diff()
+        return result
 
     def _told(self) -> tuple[str, str]:
         """The proof that the result shows: the worst news first, then what is known, and how many zones say so."""
@@ -260,7 +264,7 @@ class Flush:
 def flush(order: Order, netns: str | None = None) -> dict[str, t.Any]:
     """Carries out an order in a network namespace.
 
-    :returns: the module's result keys, ``diff`` among them
+    :returns: the module's result keys
     :raises NetstateError: with the same keys in ``done``
     """
     try:

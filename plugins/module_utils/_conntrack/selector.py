@@ -100,8 +100,12 @@ class Selector:
 
     def looks_at(self) -> list[wire.Path]:
         """Attributes that a sieve must tell apart for :meth:`admits`, besides what it always does."""
-        paths = [(wire.MARK,)] if self.mark else []
-        return paths + ([(wire.LABELS,)] if self.labels else [])
+        paths: list[wire.Path] = []
+        if self.mark:
+            paths.append((wire.MARK,))
+        if self.labels:
+            paths.append((wire.LABELS,))
+        return paths
 
     def admits(self, kind: Kind) -> bool:
         """The part of the judgement that a whole sort of entries shares."""

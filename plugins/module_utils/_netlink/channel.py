@@ -111,7 +111,7 @@ class Channel:
         :raises NetstateError: when the kernel refuses, does not answer in time, or answers were lost
         """
         sequence = self._send(asked, [_acknowledged(message)])[0]
-        answers = []
+        answers: list[bytes] = []
         while True:
             for kind, _flags, number, body in self._messages(asked):
                 if number != sequence:
