@@ -53,7 +53,7 @@ def uml(places: Places, kernel: Kernel, artifact: Artifact) -> List[str]:
         "con0=fd:0,fd:1",
         f"uml_dir={folder / 'scratch'}",
         f"umid={kernel.name}",
-        f"vec0:transport=tap,ifname={network.tap(kernel)},depth=64",
+        f"vec0:transport=tap,ifname={network.tap(kernel)},depth=64,mac={network.hardware_address(kernel)}",
         *COMMON,
         *_for_init(folder),
     ]

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import List, Optional, Sequence, Tuple
 
 from . import artifact, catalogue, fetch, guests, inventory, lock, places, ssh, state
@@ -65,9 +67,9 @@ def _up(where: Places, chosen: Sequence[Kernel], at_once: int, timeout: Optional
         guests.up(where, fetched, max(1, at_once), timeout)
 
 
-def _lab_lock(where: Places):
-    # Beside the run directories: `down` removes the lab's own.
-    return where.cache / "locks" / f"lab-{where.lab}"
+def _lab_lock(where: Places) -> Path:
+    # Beside the lab's run directory, which `down` removes.
+    return where.run.with_name(f"{where.lab}.lock")
 
 
 def _guest(where: Places, name: str) -> state.Guest:
@@ -98,9 +100,10 @@ def _console(where: Places, name: str) -> None:
 
 def _down(where: Places, kernels: Sequence[Kernel], names: Sequence[str]) -> None:
     catalogue.choose(kernels, names)
-    with lock.held(_lab_lock(where), f"the lab {where.lab}"):
+    with lock.held(_lab_lock(where), f"the lab {where.lab}", remove=not names):
         for name in guests.down(where, kernels, names):
             print(f"{name}: ended", file=sys.stderr)
+    guests.remove_if_empty(where.run.parent)
 
 
 def _dispatch(arguments: argparse.Namespace) -> int:
@@ -126,6 +129,8 @@ def _dispatch(arguments: argparse.Namespace) -> int:
 
 def main(words: Optional[Sequence[str]] = None) -> int:
     """Run the command line and return its exit status: 0 done, 1 failed with the reason printed, 2 not understood."""
+    # A terminated lab cleans up like an interrupted one.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         return _dispatch(_parser().parse_args(words))
     except LabError as error:

@@ -10,8 +10,10 @@ import ctypes
 import os
 import socket
 import sys
+import time
 
 CLONE_NEWNET = 0x40000000
+PATIENCE = 10.0
 
 
 def enter(namespace: str) -> None:
@@ -22,15 +24,29 @@ def enter(namespace: str) -> None:
             raise OSError(ctypes.get_errno(), "setns " + namespace)
 
 
+def connect(address: str, port: int) -> socket.socket:
+    """A connection, tried anew after ever longer waits: a guest that is just starting loses the first packets."""
+    end, wait = time.monotonic() + PATIENCE, 0.2
+    while True:
+        try:
+            connection = socket.create_connection((address, port), timeout=wait)
+            connection.settimeout(None)
+            return connection
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+            wait = min(wait * 1.5, PATIENCE)
+
+
 def main() -> int:
     namespace, address, port = sys.argv[1:]
     try:
         enter(namespace)
-        connection = socket.create_connection((address, int(port)), timeout=10)
+        connection = connect(address, int(port))
     except OSError as error:
         print(f"{address} in the namespace {namespace}: {error}", file=sys.stderr)
         return 1
-    connection.setblocking(True)
     with socket.socket(fileno=os.dup(1)) as channel:
         rights = array.array("i", [connection.fileno()])
         channel.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])

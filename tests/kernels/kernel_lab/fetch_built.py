@@ -39,6 +39,10 @@ def _folder(kernel: Kernel, cache: Path, version: str) -> Path:
     return cache / "built" / f"{kernel.name}-{key(version, (CONFIGURATIONS / kernel.config).read_bytes())}"
 
 
+def _log(final: Path) -> Path:
+    return final.with_name(final.name + ".log")
+
+
 def is_current(kernel: Kernel, cache: Path, artifact: Artifact) -> bool:
     """Whether the cached kernel was built with the configuration as it is now."""
     return Path(artifact.image).parent == _folder(kernel, cache, artifact.packages[kernel.package])
@@ -59,7 +63,7 @@ def _make(source: Path, log: Path) -> str:
 
 def _build(package: str, deb: Path, configuration: Path, final: Path) -> None:
     """Build in a scratch folder and keep the binary, its .config and its release; about 1.7 GB are used meanwhile."""
-    log = final.with_suffix(".log")
+    log = _log(final)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     with appearing(final) as scratch:
@@ -81,7 +85,7 @@ def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh
     package, deb = suite_of(kernel.suite).obtain(kernel.package, refresh)[0]
     final = _folder(kernel, cache, package.version)
     if not (final / "linux").exists():
-        print(f"building {kernel.name} from {package.name} {package.version}; minutes; progress in {final.with_suffix('.log')}", file=sys.stderr)
+        print(f"building {kernel.name} from {package.name} {package.version}; minutes; progress in {_log(final)}", file=sys.stderr)
         start = time.monotonic()
         _build(package.name, deb, CONFIGURATIONS / kernel.config, final)
         print(f"built {kernel.name} in {time.monotonic() - start:.0f} s", file=sys.stderr)

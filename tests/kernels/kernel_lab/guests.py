@@ -161,11 +161,10 @@ def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -
     if not names:
         network.remove(places)
         shutil.rmtree(places.run, ignore_errors=True)
-        _remove_empty(places.run.parent)
     return ended
 
 
-def _remove_empty(folder: Path) -> None:
+def remove_if_empty(folder: Path) -> None:
     try:
         folder.rmdir()
     except OSError:

@@ -33,6 +33,11 @@ def addresses(kernel: Kernel) -> Tuple[str, str]:
     return f"198.18.{kernel.index}.1", f"198.18.{kernel.index}.2"
 
 
+def hardware_address(kernel: Kernel) -> str:
+    """Of a UML guest's interface: given, so that the lab's end need not ask for it while the guest is still booting."""
+    return f"02:00:c6:12:{kernel.index:02x}:02"
+
+
 def ssh_end(kernel: Kernel) -> Tuple[str, int]:
     """Where the guest's ssh server answers, seen from the lab's namespace."""
     if kernel.is_uml:
@@ -58,6 +63,7 @@ def tap_commands(namespace: str, kernel: Kernel) -> List[List[str]]:
         [*inside, "tuntap", "add", name, "mode", "tap"],
         [*inside, "address", "add", f"{addresses(kernel)[0]}/30", "dev", name],
         [*inside, "link", "set", name, "up"],
+        [*inside, "neighbour", "replace", addresses(kernel)[1], "lladdr", hardware_address(kernel), "dev", name, "nud", "permanent"],
         ["ip", "netns", "exec", namespace, "ethtool", "-K", name, *[word for offload in OFFLOADS for word in (offload, "off")]],
     ]
 

@@ -117,7 +117,7 @@ class Suite:
             return found[0]
         self.debs.mkdir(parents=True, exist_ok=True)
         # A file under its final name is complete and verified: it gets there by renaming.
-        folder = Path(tempfile.mkdtemp(prefix=".fetch-", dir=self.debs))
+        folder = Path(tempfile.mkdtemp(prefix=f".fetch-{self.name}-", dir=self.debs))
         try:
             print(f"fetching {package.name} {package.version} from {self.name}", file=sys.stderr)
             command.run(["apt-get", *self._options(), "download", f"{package.name}={package.version}"], cwd=folder, timeout=1800)
@@ -126,9 +126,15 @@ class Suite:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def _sweep(self) -> None:
+        """Remove what a killed process left of a download; the suite's lock is held."""
+        for left in self.debs.glob(f".fetch-{self.name}-*"):
+            shutil.rmtree(left, ignore_errors=True)
+
     def obtain(self, name: str, refresh: bool = False) -> Tuple[Tuple[Package, Path], ...]:
         """The package and its pinned parts with their files. Waits for another process that uses the same lists."""
         with lock.held(self.lock, f"the packages of {self.name}"):
+            self._sweep()
             self.refresh(refresh)
             try:
                 return tuple((package, self.download(package)) for package in self.parts(name))

@@ -17,6 +17,9 @@ from . import command
 def appearing(folder: Path) -> Iterator[Path]:
     """A scratch folder that takes the name `folder` when the block ends well, and vanishes when it does not."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    # The caller holds the lock of this kernel, so what looks like a scratch folder of it was left by a process that was killed.
+    for left in folder.parent.glob(f".{folder.name}-*"):
+        shutil.rmtree(left, ignore_errors=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         yield scratch
