@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Sequence
 
 from . import network
 from .artifact import Artifact
@@ -20,15 +20,15 @@ COMMON = ("panic=-1", "quiet")
 QEMU_ONLY = ("console=ttyS0", "mitigations=off", "tsc=reliable", "nokaslr", "random.trust_cpu=on")
 
 
-def guest_environment(kernel: Kernel, artifact: Artifact, fast: str = "") -> str:
-    """The text of guest.env, which guest/start reads. `fast` is for QEMU: folders that a disk image holds."""
+def guest_environment(kernel: Kernel, artifact: Artifact, bound: Sequence[str] = ()) -> str:
+    """The text of guest.env, which guest/start reads. `bound` is what a QEMU guest takes from its disk."""
     values = {
         "LAB_NAME": kernel.name,
         "LAB_DEVICE": "vec0" if kernel.is_uml else "eth0",
         "LAB_ADDRESS": f"{network.addresses(kernel)[1]}/30" if kernel.is_uml else network.QEMU_ADDRESS,
         "LAB_MODULES": artifact.modules,
         "LAB_LOAD": "nf_conntrack_netlink" if artifact.modules else "",
-        "LAB_FAST": fast,
+        "LAB_BOUND": "\n".join(bound),
     }
     return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
 
@@ -60,7 +60,7 @@ def uml(places: Places, kernel: Kernel, artifact: Artifact) -> List[str]:
 
 
 def qemu(places: Places, kernel: Kernel, artifact: Artifact, image: str = "") -> List[str]:
-    """Emulation by TCG: a guest boots on machines whose KVM is absent or unusable. `image` is a disk with the fast folders."""
+    """Emulation by TCG: a guest boots on machines whose KVM is absent or unusable. `image` is a disk with the Python environment."""
     folder = places.guest(kernel.name)
     address, port = network.ssh_end(kernel)
     append = [*COMMON, *QEMU_ONLY, *_for_init(folder)]

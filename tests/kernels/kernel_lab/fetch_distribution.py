@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Callable
 
-from . import command, initramfs, tools
+from . import command, initramfs
 from .artifact import Artifact
 from .catalogue import Kernel
 from .failure import LabError
@@ -32,6 +32,14 @@ def modules_in(folder: Path) -> Path:
     raise LabError(f"no modules in {folder}")
 
 
+def busybox_in(folder: Path) -> Path:
+    """The static busybox: in bin/ before Debian's merge of the two, in usr/bin/ after it."""
+    for path in ("bin/busybox", "usr/bin/busybox"):
+        if (folder / path).exists():
+            return folder / path
+    raise LabError(f"no busybox in {folder}")
+
+
 def _place_modules(scratch: Path) -> str:
     """Make lib/modules/RELEASE lead to the modules, index them, and return the release."""
     modules = modules_in(scratch)
@@ -42,16 +50,23 @@ def _place_modules(scratch: Path) -> str:
     return modules.name
 
 
+def support_suite(suite: str) -> str:
+    """Where what is not the kernel comes from: an overlay suite holds only what differs from its base."""
+    return suite.partition("-")[0]
+
+
 def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh: bool) -> Artifact:
-    tools.ensure(tools.QEMU_GUEST)
     obtained = suite_of(kernel.suite).obtain(kernel.package, refresh)
     versions = {package.name: package.version for package, _ in obtained}
+    (_, busybox), *_ = suite_of(support_suite(kernel.suite)).obtain("busybox-static", refresh)
     final = cache / "kernels" / f"{kernel.name}-{versions[kernel.package]}"
     with appearing(final) as scratch:
         unpack([path for _, path in obtained], scratch)
         release = _place_modules(scratch)
         image = image_in(scratch).relative_to(scratch)
-        initramfs.write(scratch / "initramfs.gz", scratch / "lib" / "modules" / release)
+        unpack([busybox], scratch / "busybox")
+        program = busybox_in(scratch / "busybox")
+        initramfs.write(scratch / "initramfs.gz", scratch / "lib" / "modules" / release, program)
     for _, path in obtained:
         path.unlink(missing_ok=True)
     return Artifact(str(final / image), release, str(final), versions, kernel.recipe())

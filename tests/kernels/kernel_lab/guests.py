@@ -74,7 +74,7 @@ def start(places: Places, kernel: Kernel, artifact: Artifact, timeout: Optional[
         environment, words = boot.guest_environment(kernel, artifact), boot.uml(places, kernel, artifact)
     else:
         image = python_image.image(places.cache, places.python)
-        environment = boot.guest_environment(kernel, artifact, " ".join(image.folders))
+        environment = boot.guest_environment(kernel, artifact, image.bound)
         words = boot.qemu(places, kernel, artifact, str(image.path))
     _folder(places, kernel, environment)
     with state.console(places, kernel.name).open("wb") as console:
@@ -96,10 +96,18 @@ def start(places: Places, kernel: Kernel, artifact: Artifact, timeout: Optional[
     return Starting(kernel, guest, now, now + (timeout or boot.timeouts(kernel)["boot"]))
 
 
-def last_console_lines(places: Places, name: str) -> str:
+def console_text(places: Places, name: str) -> str:
     path = state.console(places, name)
-    text = path.read_text(encoding="utf-8", errors="replace").replace("\r", "") if path.exists() else ""
-    return command.last_lines(text) or "(its console is empty)"
+    return path.read_text(encoding="utf-8", errors="replace").replace("\r", "") if path.exists() else ""
+
+
+def last_console_lines(places: Places, name: str) -> str:
+    return command.last_lines(console_text(places, name)) or "(its console is empty)"
+
+
+def is_ready(console: str, name: str) -> bool:
+    """Whether guest/start has said its last line."""
+    return f"lab: {name} is ready" in console
 
 
 def _verdict(places: Places, one: Starting) -> Optional[str]:
@@ -107,7 +115,8 @@ def _verdict(places: Places, one: Starting) -> Optional[str]:
     took = time.monotonic() - one.since
     if not process.runs(one.guest.process):
         return f"{one.kernel.name} ended after {took:.1f} s"
-    if ssh.answers(places, one.guest):
+    # A try by ssh waits for its answer, which would hold up the other guests: not before the guest says that it is ready.
+    if is_ready(console_text(places, one.kernel.name), one.kernel.name) and ssh.answers(places, one.guest):
         return ""
     if time.monotonic() > one.until:
         return f"{one.kernel.name} did not answer within {took:.0f} s"

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import shutil
 import stat
 from pathlib import Path
 from typing import Dict, Iterable, List, Tuple
 
-from . import command
 from .failure import LabError
 from .places import GUEST_SCRIPTS
 
@@ -72,15 +70,12 @@ def archive(members: Iterable[Tuple[str, int, bytes]]) -> bytes:
     return body + entry(0, "TRAILER!!!", 0, b"")
 
 
-def write(path: Path, modules: Path) -> None:
-    """The initramfs for the kernel whose modules (with modules.dep) lie in `modules`."""
-    busybox = shutil.which("busybox", path=command.PATH)
-    if busybox is None:
-        raise LabError("busybox is not installed (package busybox-static)")
+def write(path: Path, modules: Path, busybox: Path) -> None:
+    """The initramfs for the kernel whose modules (with modules.dep) lie in `modules`; `busybox` must be a static one."""
     order = load_order((modules / "modules.dep").read_text(encoding="utf-8"), (modules / "modules.builtin").read_text(encoding="utf-8"))
     folder, file = stat.S_IFDIR | 0o755, stat.S_IFREG | 0o755
     members: List[Tuple[str, int, bytes]] = [("bin", folder, b""), ("modules", folder, b"")]
-    members.append(("bin/busybox", file, Path(busybox).read_bytes()))
+    members.append(("bin/busybox", file, busybox.read_bytes()))
     members.append(("init", file, (GUEST_SCRIPTS / "qemu-init").read_bytes()))
     members += [(f"modules/{module_name(step)}.ko", file, plain(modules / step)) for step in order]
     members.append(("modules/order", file, "".join(f"{module_name(step)}.ko\n" for step in order).encode()))

@@ -45,7 +45,6 @@ GUEST: Dict[str, str] = {
 UML_GUEST: Dict[str, str] = {"ethtool": "ethtool"}
 QEMU_GUEST: Dict[str, str] = {
     "qemu-system-x86_64": "qemu-system-x86",
-    "busybox": "busybox-static",
     "mkfs.ext4": "e2fsprogs",
 }
 
