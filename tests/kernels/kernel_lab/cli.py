@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import List, Optional, Sequence, Tuple
 
-from . import artifact, catalogue, fetch, guests, inventory, lock, places, ssh, state
+from . import artifact, catalogue, fetch, guests, inventory, lock, observe, places, ssh, state
 from .catalogue import Kernel
 from .failure import LabError
 from .places import Places
@@ -35,6 +35,8 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("run", help="run a command in a guest; its exit status becomes the lab's")
     one.add_argument("name", metavar="NAME")
     one.add_argument("words", metavar="-- COMMAND", nargs=argparse.REMAINDER, help="one word is a line for the guest's shell, more are passed as they are")
+    one = commands.add_parser("observe", help="check that the kernels of guests do what the catalogue says")
+    _names(one)
     commands.add_parser("inventory", help="print an Ansible inventory of the guests that are up")
     one = commands.add_parser("console", help="print what a guest's kernel and init said")
     one.add_argument("name", metavar="NAME")
@@ -86,6 +88,15 @@ def _run(where: Places, name: str, words: Sequence[str]) -> int:
     return subprocess.run(ssh.words(where, _guest(where, name), words)).returncode
 
 
+def _observe(where: Places, chosen: Sequence[Kernel]) -> int:
+    wrong = 0
+    for kernel in chosen:
+        found = observe.differences(kernel.truth, observe.observe(where, _guest(where, kernel.name)))
+        wrong += len(found)
+        print(f"{kernel.name}: {'; '.join(found) or 'as the catalogue says'}")
+    return 1 if wrong else 0
+
+
 def _inventory(where: Places, kernels: Sequence[Kernel]) -> None:
     running = [(kernel, guests.running(where, kernel.name)) for kernel in kernels]
     sys.stdout.write(inventory.yaml(inventory.tree(where, [(kernel, guest) for kernel, guest in running if guest])))
@@ -118,6 +129,8 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         _up(where, catalogue.choose(kernels, arguments.names), arguments.at_once, arguments.timeout)
     elif arguments.command == "run":
         return _run(where, arguments.name, arguments.words)
+    elif arguments.command == "observe":
+        return _observe(where, catalogue.choose(kernels, arguments.names))
     elif arguments.command == "inventory":
         _inventory(where, kernels)
     elif arguments.command == "console":
