@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Dict, List, Sequence
+from typing import List, Sequence
 
 from . import network
 from .artifact import Artifact
@@ -98,6 +98,6 @@ def launcher(places: Places, kernel: Kernel, command: List[str]) -> List[str]:
     ]
 
 
-def timeouts(kernel: Kernel) -> Dict[str, float]:
+def timeout(kernel: Kernel) -> float:
     """Seconds until a boot counts as failed: generous, for machines that do other things too."""
-    return {"boot": max(60.0, 8.0 * kernel.boot_seconds)}
+    return max(60.0, 10.0 * kernel.boot_seconds)

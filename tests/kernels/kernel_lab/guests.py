@@ -93,7 +93,7 @@ def start(places: Places, kernel: Kernel, artifact: Artifact, timeout: Optional[
     guest = Guest(kernel.name, identity.pid, identity.started, address, port, str(places.python), artifact.release)
     state.write(places, guest)
     now = time.monotonic()
-    return Starting(kernel, guest, now, now + (timeout or boot.timeouts(kernel)["boot"]))
+    return Starting(kernel, guest, now, now + (timeout or boot.timeout(kernel)))
 
 
 def console_text(places: Places, name: str) -> str:
