@@ -61,6 +61,7 @@ def _folder(places: Places, kernel: Kernel, environment: str) -> Path:
         shutil.rmtree(folder)
     (folder / "scratch").mkdir(parents=True)
     (folder / "guest.env").write_text(environment, encoding="utf-8")
+    (folder / "seed").write_bytes(os.urandom(64))
     shutil.copyfile(places.key.with_suffix(".pub"), folder / "authorized_keys")
     shutil.copyfile(places.host_key, folder / "host_key")
     (folder / "host_key").chmod(0o600)

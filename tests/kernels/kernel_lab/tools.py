@@ -41,6 +41,7 @@ GUEST: Dict[str, str] = {
     "dropbearkey": "dropbear-bin",
     "/usr/lib/openssh/sftp-server": "openssh-sftp-server",
     "modprobe": "kmod",
+    "perl": "perl-base",
 }
 UML_GUEST: Dict[str, str] = {"ethtool": "ethtool"}
 QEMU_GUEST: Dict[str, str] = {

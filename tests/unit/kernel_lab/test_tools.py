@@ -11,7 +11,7 @@ from kernel_lab.failure import LabError
 
 
 def test_missing_names_packages_once():
-    present = {"ip", "ssh", "unshare", "modprobe"}.__contains__
+    present = {"ip", "ssh", "unshare", "modprobe", "perl"}.__contains__
     assert tools.missing([tools.GUEST, tools.UML_GUEST], present) == ("dropbear-bin", "ethtool", "openssh-client", "openssh-sftp-server")
 
 
