@@ -100,4 +100,4 @@ def launcher(places: Places, kernel: Kernel, command: List[str]) -> List[str]:
 
 def timeout(kernel: Kernel) -> float:
     """Seconds until a boot counts as failed: generous, for machines that do other things too."""
-    return max(60.0, 10.0 * kernel.boot_seconds)
+    return max(60.0, 15.0 * kernel.boot_seconds)
