@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Optional, Sequence, Union
+from typing import Sequence, Union
 
 from .failure import LabError
 
@@ -22,13 +22,13 @@ def last_lines(text: str, count: int = LAST_LINES) -> str:
     return "\n".join(text.rstrip().splitlines()[-count:])
 
 
-def run(words: Sequence[Word], cwd: Optional[Path] = None, timeout: float = 600, log: Optional[Path] = None) -> str:
+def run(words: Sequence[Word], cwd: Path | None = None, timeout: float = 600, log: Path | None = None) -> str:
     """Run to the end and return standard output. With `log`, all output goes there instead and the answer is empty."""
     environment = dict(os.environ, LC_ALL="C.UTF-8", PATH=PATH)
     arguments = [str(word) for word in words]
     try:
         if log is None:
-            done = subprocess.run(arguments, cwd=cwd, env=environment, timeout=timeout, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            done = subprocess.run(arguments, cwd=cwd, env=environment, timeout=timeout, stdin=subprocess.DEVNULL, capture_output=True)
             said = (done.stdout + done.stderr).decode(errors="replace")
         else:
             with log.open("ab") as sink:

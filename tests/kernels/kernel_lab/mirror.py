@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable, List, Mapping, Tuple
+from typing import Iterable, Mapping
 
 from . import command
 from .failure import LabError
@@ -34,7 +34,7 @@ class Mirror:
 
 def from_targets(lines: Iterable[str], codename: str) -> Mirror:
     """Pick from `address|release` lines as apt prints them; other archives of the machine name other releases."""
-    pairs: List[Tuple[str, str]] = [tuple(line.split("|", 1)) for line in lines if "|" in line]  # type: ignore[misc]
+    pairs: list[tuple[str, str]] = [tuple(line.split("|", 1)) for line in lines if "|" in line]  # type: ignore[misc]
     main = [address for address, release in pairs if release == codename]
     security = [address for address, release in pairs if release == f"{codename}-security"]
     if not main:

@@ -5,7 +5,6 @@
 import shlex
 
 import pytest
-
 from kernel_lab import boot, network
 from kernel_lab.artifact import Artifact
 

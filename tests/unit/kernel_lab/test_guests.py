@@ -5,7 +5,6 @@
 import os
 
 import pytest
-
 from kernel_lab import cli, command, guests, observe
 from kernel_lab.catalogue import Truth
 from kernel_lab.failure import LabError
@@ -50,8 +49,14 @@ def test_guests_need_root(where, kernels, monkeypatch):
     "seen, lines",
     [
         ({"zones": True, "zone_filter": "ignored", "status_filter": True, "tuple_filter_ipv6": "inverted", "ipvs": "builtin"}, []),
-        ({"zones": True, "zone_filter": "exact", "status_filter": True, "tuple_filter_ipv6": "inverted", "ipvs": "builtin"}, ["zone_filter: the catalogue says 'ignored', the kernel does 'exact'"]),
-        ({"zones": True, "zone_filter": "ignored", "status_filter": True, "tuple_filter_ipv6": "inverted"}, ["ipvs: the catalogue says 'builtin', the kernel does None"]),
+        (
+            {"zones": True, "zone_filter": "exact", "status_filter": True, "tuple_filter_ipv6": "inverted", "ipvs": "builtin"},
+            ["zone_filter: the catalogue says 'ignored', the kernel does 'exact'"],
+        ),
+        (
+            {"zones": True, "zone_filter": "ignored", "status_filter": True, "tuple_filter_ipv6": "inverted"},
+            ["ipvs: the catalogue says 'builtin', the kernel does None"],
+        ),
     ],
 )
 def test_differences_between_catalogue_and_kernel(seen, lines):
@@ -73,7 +78,15 @@ def test_a_command_that_hangs_is_ended():
         command.run(["sleep", "60"], timeout=0.2)
 
 
-@pytest.mark.parametrize("words, said", [(["up", "uml-9"], "no kernel 'uml-9'"), (["run", "uml-6.1", "--", "true"], "is not up"), (["console", "uml-6.1"], "was not started"), (["--lab", "A", "list"], "name")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["up", "uml-9"], "no kernel 'uml-9'"),
+        (["run", "uml-6.1", "--", "true"], "is not up"),
+        (["console", "uml-6.1"], "was not started"),
+        (["--lab", "A", "list"], "name"),
+    ],
+)
 def test_faults_are_one_line_and_status_1(words, said, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("NETSTATE_LAB_RUN", str(tmp_path))
     assert cli.main(words) == 1

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 
 import pytest
-
 from kernel_lab import initramfs
 from kernel_lab.failure import LabError
 

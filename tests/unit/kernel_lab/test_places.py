@@ -3,7 +3,6 @@
 """Options before environment before defaults, and names that fit a namespace."""
 
 import pytest
-
 from kernel_lab import places
 from kernel_lab.failure import LabError
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-
 from kernel_lab import process
 from kernel_lab.process import Process
 

@@ -3,7 +3,6 @@
 """Command lines of ssh."""
 
 import pytest
-
 from kernel_lab import ssh
 from kernel_lab.state import Guest
 

@@ -3,7 +3,6 @@
 """What is remembered of a guest."""
 
 import pytest
-
 from kernel_lab import state
 from kernel_lab.state import Guest
 

@@ -5,7 +5,6 @@
 import os
 
 import pytest
-
 from kernel_lab import tools
 from kernel_lab.failure import LabError
 
