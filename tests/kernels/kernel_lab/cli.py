@@ -69,6 +69,7 @@ def _list(where: Places, kernels: Sequence[Kernel]) -> None:
 
 
 def _up(where: Places, chosen: Sequence[Kernel], at_once: int, timeout: float | None) -> None:
+    guests.check(where)
     fetched = [(kernel, fetch.fetch(where, kernel)) for kernel in chosen]
     with lock.held(_lab_lock(where), f"the lab {where.lab}"):
         guests.prepare(where, chosen)
@@ -117,6 +118,7 @@ def _console(where: Places, name: str) -> None:
 
 def _down(where: Places, kernels: Sequence[Kernel], names: Sequence[str]) -> None:
     catalogue.choose(kernels, names)
+    guests.need_root()
     with lock.held(_lab_lock(where), f"the lab {where.lab}", remove=not names):
         for name in guests.down(where, kernels, names):
             print(f"{name}: ended", file=sys.stderr)

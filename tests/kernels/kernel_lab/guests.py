@@ -32,15 +32,23 @@ class Starting:
     until: float
 
 
-def prepare(places: Places, kernels: Sequence[Kernel]) -> None:
-    """What every guest needs before it starts: root, programs, an interpreter, the run directory with its keys, the namespace."""
+def need_root() -> None:
     if os.geteuid() != 0:
         raise LabError("guests need root: for a network namespace, taps and read-only mounts (the lab leaves the rest of the machine alone)")
+
+
+def check(places: Places) -> None:
+    """What can be said before anything is fetched: whether guests can be started here at all."""
+    need_root()
     if not os.access(places.python, os.X_OK):
         raise LabError(f"no Python at {places.python}: run `make env`, or name one that imports pyroute2 by --python or NETSTATE_LAB_PYTHON")
     for path in (GUEST_SCRIPTS, places.run):
         if " " in str(path):
             raise LabError(f"{path}: a blank in this path would end a word of the guest's kernel command line")
+
+
+def prepare(places: Places, kernels: Sequence[Kernel]) -> None:
+    """What every guest needs before it starts: programs, the run directory with its keys, the namespace."""
     tools.ensure(
         tools.GUEST,
         *([tools.UML_GUEST] if any(kernel.is_uml for kernel in kernels) else []),
