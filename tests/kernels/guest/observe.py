@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Runs in a guest: sees what its kernel does and prints it as JSON with the fields of the catalogue's truth.
 
 It speaks netlink by itself, so the catalogue is checked without the code that the catalogue helps to check. It works in a fresh

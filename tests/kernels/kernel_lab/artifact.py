@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """What `fetch` leaves in the cache for one kernel: an image that starts, its modules and where they came from."""
 
 from __future__ import annotations

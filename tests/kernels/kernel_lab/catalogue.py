@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The kernels that the lab knows and what is true of each; reads catalogue.json, touches nothing else."""
 
 from __future__ import annotations

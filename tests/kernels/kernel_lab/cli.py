@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The command line of the lab: reads arguments, calls the parts, prints. Answers go to standard output, progress to standard error."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Runs a program of the machine and turns its failure into a LabError that ends with what it printed last."""
 
 from __future__ import annotations

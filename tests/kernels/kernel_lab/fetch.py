@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Brings kernels into the cache, each once, whoever asks for it at the same time."""
 
 from __future__ import annotations

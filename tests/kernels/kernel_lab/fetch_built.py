@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """A User Mode Linux kernel of the lab's own, built from Debian's source package; cached by source version and configuration."""
 
 from __future__ import annotations

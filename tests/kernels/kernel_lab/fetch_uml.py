@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Debian's own User Mode Linux: unpacked, its modules where modprobe looks, and a libc of its own where it needs a newer one."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Starts guests, waits for them and ends them; the effects of the lab come together here."""
 
 from __future__ import annotations

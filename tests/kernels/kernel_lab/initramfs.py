@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Writes the initramfs of a QEMU guest: busybox, the few modules up to its root, and guest/qemu-init. Touches only the file it writes."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Which archive other Debian suites come from: the machine's own, with the suite swapped. Asks apt, reads os-release."""
 
 from __future__ import annotations

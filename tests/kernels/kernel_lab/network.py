@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The lab's own network namespace and the addresses in it; all it changes are that namespace and what is inside.
 
 Addresses are from 198.18.0.0/15 (RFC 2544, for testing). Labs do not meet: each has its namespace.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Compares what a guest's kernel is seen to do with what the catalogue says of it. Runs guest/observe.py over ssh."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Where the lab keeps what: the cache that labs share, and the run directory of one lab. Reads the environment, makes folders."""
 
 from __future__ import annotations

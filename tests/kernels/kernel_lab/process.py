@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """A process by pid and start time, so that a pid used again by a stranger is never taken for it. Reads /proc, sends signals."""
 
 from __future__ import annotations

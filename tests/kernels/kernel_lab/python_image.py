@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """A disk image with the guests' Python and pyroute2 for QEMU guests, to which the machine's own file system is slow.
 
 The image holds copies at the paths they have on the machine; guest/start binds them over the originals, so that the interpreter's

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """How a guest is reached by ssh: options, keys, a try whether it answers. Runs ssh and ssh-keygen."""
 
 from __future__ import annotations

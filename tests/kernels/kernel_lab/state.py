@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """What is remembered of a guest between two commands: one JSON file in the guest's own folder."""
 
 from __future__ import annotations

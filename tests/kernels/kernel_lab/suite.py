@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Packages of one Debian suite through apt, with lists of the lab's own below the cache; apt verifies the signatures.
 
 The machine's own apt state is neither read (but for proxies and the like) nor changed.

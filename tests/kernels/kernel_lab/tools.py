@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The programs that the lab needs and the Debian packages that bring them; installs what is missing where it may."""
 
 from __future__ import annotations

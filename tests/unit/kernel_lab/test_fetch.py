@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The pure parts of fetching: build keys, configurations, files in unpacked packages, what is in the cache."""
 
 import pytest
