@@ -17,7 +17,7 @@ from typing import Sequence
 from . import boot, command, network, process, python_image, ssh, state, tools
 from .artifact import Artifact
 from .catalogue import Kernel
-from .failure import LabError
+from .failure import LabError, Unavailable
 from .places import GUEST_SCRIPTS, Places
 from .state import Guest
 
@@ -34,7 +34,7 @@ class Starting:
 
 def need_root() -> None:
     if os.geteuid() != 0:
-        raise LabError("guests need root: for a network namespace, taps and read-only mounts (the lab leaves the rest of the machine alone)")
+        raise Unavailable("guests need root: for a network namespace, taps and read-only mounts (the lab leaves the rest of the machine alone)")
 
 
 def check(places: Places) -> None:
