@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 from kernel_lab import catalogue
+from kernel_lab.catalogue import Kernel
 from kernel_matrix import report
 from kernel_matrix.fleet import Fleet, Run
 
-if t.TYPE_CHECKING:
-    from kernel_lab.catalogue import Kernel
-
-# Found while parametrizing by kernel: pytest asks a function's marks what the kernel must be.
+# A test's marks say for which kernels it is.
 CONDITIONS: dict[str, t.Callable[[Kernel], bool]] = {
     "with_zones": lambda kernel: kernel.truth.zones,
     "without_zones": lambda kernel: not kernel.truth.zones,
@@ -48,6 +46,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = [CONDITIONS[mark.name] for mark in metafunc.definition.iter_markers() if mark.name in CONDITIONS]
     kernels = [kernel for kernel in _chosen(metafunc.config) if all(condition(kernel) for condition in wanted)]
     metafunc.parametrize("kernel", kernels, ids=[kernel.name for kernel in kernels], scope="session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the tests that none of the chosen kernels is for, which pytest would show as skipped."""
+    empty = [item for item in items if "kernel" in getattr(item, "fixturenames", ()) and not isinstance(item.callspec.params["kernel"], Kernel)]
+    config.hook.pytest_deselected(items=empty)
+    items[:] = [item for item in items if item not in empty]
 
 
 def _why_not() -> str:

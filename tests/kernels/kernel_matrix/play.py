@@ -30,7 +30,8 @@ def book(steps: t.Mapping[str, t.Mapping[str, t.Any]], results: Path) -> list[di
     together = ", ".join(f"{json.dumps(name)}: {variable}" for name, variable in variables.items())
     written = {"content": "{{ {" + together + "} | to_json }}", "dest": str(results), "mode": "0600"}
     tasks.append({"name": "Results", "ansible.builtin.copy": written, "delegate_to": "localhost"})
-    return [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
+    # A module that ran, whose answer was lost, and that was run again would look like one that had nothing to do.
+    return [{"hosts": "all", "gather_facts": False, "vars": {"ansible_ssh_retries": 0}, "tasks": tasks}]
 
 
 def run(folder: Path, inventory: str, host: str, steps: t.Mapping[str, t.Mapping[str, t.Any]], start: t.Callable[..., subprocess.Popen[str]]) -> Results:
@@ -41,7 +42,7 @@ def run(folder: Path, inventory: str, host: str, steps: t.Mapping[str, t.Mapping
     folder.mkdir(parents=True)
     (folder / "lab.yml").write_text(inventory, encoding="utf-8")
     (folder / "play.json").write_text(json.dumps(book(steps, folder / "results.json"), indent=1), encoding="utf-8")
-    words = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "lab.yml", "--limit", host, "play.json"]
+    words = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "lab.yml", "--limit", host, "-vvvv", "play.json"]
     # A home folder that nobody used before, so that no setting and no installed collection of the user's plays a part.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHON"))}
     environment.update(HOME=str(folder), LC_ALL="C.UTF-8", ANSIBLE_CONFIG=str(CLONE / "ansible.cfg"))

@@ -28,8 +28,9 @@ def tree(where, kernels):
         ("zone_filter_ignored", {"built-6.1", "qemu-5.10", "qemu-6.1"}),
         ("zone_filter_exact", {"built-6.12", "qemu-6.12", "qemu-7.3"}),
         ("without_zones", {"uml-5.10", "uml-6.1", "uml-6.12", "uml-7.2"}),
-        ("with_zones", {"built-6.1", "built-6.12", "qemu-5.10", "qemu-6.1", "qemu-6.12", "qemu-7.3"}),
-        ("uml_built", {"built-6.1", "built-6.12"}),
+        ("zone_filter_zone_zero_unsafe", {"built-6.12-half"}),
+        ("with_zones", {"built-6.1", "built-6.12", "built-6.12-half", "qemu-5.10", "qemu-6.1", "qemu-6.12", "qemu-7.3"}),
+        ("uml_built", {"built-6.1", "built-6.12", "built-6.12-half"}),
         ("kernel_7_3", {"qemu-7.3"}),
     ],
 )
