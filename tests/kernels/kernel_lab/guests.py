@@ -171,10 +171,11 @@ def up(places: Places, wanted: Sequence[tuple[Kernel, Artifact]], at_once: int, 
 
 def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -> list[str]:
     """End the named guests, or all and with them the lab: processes, taps, namespace, folders. The names of those that ran."""
-    ssh.end_masters(places)
+    ending = names or state.names(places)
+    ssh.end_masters(places, ending)
     ended = []
     index = {kernel.name: kernel.index for kernel in kernels}
-    for name in names or state.names(places):
+    for name in ending:
         guest = state.read(places, name)
         if guest and process.kill(guest.process):
             ended.append(name)

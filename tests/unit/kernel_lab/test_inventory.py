@@ -75,3 +75,9 @@ def test_two_labs_share_no_connection(kernels):
     assert one["ansible_host"] == two["ansible_host"]
     for variable in ("ansible_control_path_dir", "ansible_ssh_common_args", "ansible_ssh_private_key_file"):
         assert one[variable] != two[variable]
+
+
+def test_two_guests_share_no_connection(where, kernels):
+    """The end of one guest must not cut off what runs in another."""
+    folders = {inventory.host(where, kernel, guest(kernel))["ansible_control_path_dir"] for kernel in kernels.values()}
+    assert len(folders) == len(kernels)
