@@ -33,8 +33,13 @@ def run(module: AnsibleModule, job: t.Callable[[], dict[str, t.Any]]) -> t.NoRet
     except OptionError as error:
         module.fail_json(msg=str(error), option=error.option)
     except NetstateError as error:
-        module.fail_json(**error.as_result())
-    module.exit_json(**result)
+        module.fail_json(**_wanted(module, error.as_result()))
+    module.exit_json(**_wanted(module, result))
+
+
+def _wanted(module: AnsibleModule, result: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Without the diff where none was asked for."""
+    return result if module._diff else {name: value for name, value in result.items() if name != "diff"}
 
 
 def require_pyroute2(module: AnsibleModule) -> None:

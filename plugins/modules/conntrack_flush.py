@@ -231,10 +231,7 @@ def main() -> None:
             check=module.check_mode,
         )
         _module.require_pyroute2(module)
-        result = flush(order, params["netns"])
-        if not module._diff:
-            del result["diff"]
-        return result
+        return flush(order, params["netns"])
 
     _module.run(module, job)
 

@@ -74,6 +74,7 @@ class Flush:
         self._proof = (capability.UNKNOWN, "nothing was read")
         self._remaining: int | None = None
         self._unavailable: Reason | None = None
+        self._failed = False
 
     def run(self) -> dict[str, t.Any]:
         """Does it, in the namespace of the calling thread.
@@ -84,6 +85,7 @@ class Flush:
         try:
             self._run()
         except NetstateError as error:
+            self._failed = True
             error.done.update(self.result())
             raise
         return self.result()
@@ -190,12 +192,12 @@ class Flush:
 
     def result(self) -> dict[str, t.Any]:
         """The result keys, whatever has been done so far."""
-        reading, check = self._reading, self._order.check
+        reading = self._reading
         matched = reading.matched()
         deleted = sum(sum(tally.deleted.values()) for tally in self._tallies.values())
         kinds = collections.Counter(kind for entries in reading.found.values() for kind in entries.values())
         return {
-            "changed": bool(matched if check else deleted),
+            "changed": bool(matched if self._foretells() else deleted),
             "matched": matched,
             "deleted": deleted,
             "already_gone": sum(tally.gone for tally in self._tallies.values()),
@@ -208,6 +210,10 @@ class Flush:
             "unavailable_reason": self._unavailable.text if self._unavailable else None,
             "diff": self._diff(),
         }
+
+    def _foretells(self) -> bool:
+        """Whether the result is of what would be done; what is refused would be refused for real, too."""
+        return self._order.check and not self._failed
 
     def _told(self) -> tuple[str, str]:
         """The proof that the result shows: the worst news first, then what is known, and how many zones say so."""
@@ -250,7 +256,7 @@ class Flush:
         sides: dict[str, dict[str, dict[str, int]]] = {"before": {}, "after": {}}
         for zone, entries in sorted(self._reading.found.items()):
             tally = self._tallies.get(zone, Tally())
-            going = _by_protocol(entries.values()) if self._order.check else tally.deleted
+            going = _by_protocol(entries.values()) if self._foretells() else tally.deleted
             before = self._reading.seen[zone]
             sides["before"]["zone %d" % zone] = _named(before)
             sides["after"]["zone %d" % zone] = _named({number: before[number] - going[number] for number in before})

@@ -176,6 +176,7 @@ def parse_query(options: t.Mapping[str, t.Any]) -> Selection:
     given = {name: value for name, value in excluded.items() if name in OPTIONS and value is not None}
     kept = parse(given, "exclude.")
     if kept == Selector():
+        given = {name: value for name, value in given.items() if name != "family"}  # "any", as by default
         raise OptionError("exclude", given, "it names nothing to keep; leave it out to keep nothing")
     return Selection(wanted, kept)
 
