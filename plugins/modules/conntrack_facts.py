@@ -8,7 +8,6 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: conntrack_facts
 short_description: Gather facts about a kernel's connection tracking
-version_added: 0.1.0
 author:
   - netstate maintainers (@netstate)
 description:

@@ -8,7 +8,6 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: conntrack_flush
 short_description: Flush conntrack entries, never more than was asked
-version_added: 0.1.0
 author:
   - netstate maintainers (@netstate)
 description:
