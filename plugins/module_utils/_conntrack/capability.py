@@ -119,13 +119,13 @@ def judge_dump(zone: int, counts: t.Mapping[Kind, int], others_stayed: bool = Fa
         return IGNORED, f"{asked} returned {unflagged} entries without NLM_F_DUMP_FILTERED"
     if foreign:
         return ZONE_ZERO_UNSAFE if zone == 0 else UNKNOWN, f"{asked} returned {foreign} entries of other zones"
-    if not members:
-        return UNKNOWN, f"{asked} returned nothing, which any kernel may do"
     seen = f"{asked} returned {members} entries, all flagged NLM_F_DUMP_FILTERED and of that zone"
-    if zone:
+    if members and zone:
         return EXACT, seen
     if others_stayed:
         return EXACT, f"{seen}, while entries of other zones were there before and after"
+    if not members:
+        return UNKNOWN, f"{asked} returned nothing, which any kernel may do"
     return UNKNOWN, f"{seen}; whether zone 0 means every zone to this kernel shows in a throw-away namespace only"
 
 
