@@ -23,7 +23,7 @@ if t.TYPE_CHECKING:
 SYSTEM_PYTHONS = ("/usr/bin/python3", "/usr/libexec/platform-python", "/usr/bin/python")
 
 
-def run(module: AnsibleModule, job: t.Callable[[], dict[str, t.Any]]) -> t.NoReturn:
+def run(module: AnsibleModule, job: t.Callable[[], dict[str, t.Any]]) -> None:
     """Ends the module with what ``job`` returns, or with a failure that names what was asked and what was done.
 
     :param job: reads its options first, so that bad ones are refused before anything is opened
@@ -33,13 +33,8 @@ def run(module: AnsibleModule, job: t.Callable[[], dict[str, t.Any]]) -> t.NoRet
     except OptionError as error:
         module.fail_json(msg=str(error), option=error.option)
     except NetstateError as error:
-        module.fail_json(**_wanted(module, error.as_result()))
-    module.exit_json(**_wanted(module, result))
-
-
-def _wanted(module: AnsibleModule, result: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Without the diff where none was asked for."""
-    return result if module._diff else {name: value for name, value in result.items() if name != "diff"}
+        module.fail_json(**error.as_result())
+    module.exit_json(**result)
 
 
 def require_pyroute2(module: AnsibleModule) -> None:
@@ -50,5 +45,5 @@ def require_pyroute2(module: AnsibleModule) -> None:
         interpreter = probe_interpreters_for_module(SYSTEM_PYTHONS, library.NAME)
         if interpreter:
             respawn_module(interpreter)  # does not return
-    wanted = "%s >= %s" % (library.NAME, library.MINIMUM)
+    wanted = f"{library.NAME} >= {library.MINIMUM}"
     module.fail_json(msg=missing_required_lib(wanted), exception=library.IMPORT_ERROR)

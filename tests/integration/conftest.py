@@ -21,7 +21,7 @@ def needs_conntrack() -> None:
         pytest.skip("needs root")
     for command in ("ip", "conntrack"):
         if shutil.which(command) is None:
-            pytest.skip("needs the command %s" % command)
+            pytest.skip(f"needs the command {command}")
     try:
         trial = Namespace()
     except subprocess.CalledProcessError:
@@ -29,7 +29,7 @@ def needs_conntrack() -> None:
     try:
         trial.command("conntrack", "-C")
     except AssertionError as error:
-        pytest.skip("conntrack cannot be read here: %s" % str(error).strip())
+        pytest.skip(f"conntrack cannot be read here: {str(error).strip()}")
     finally:
         trial.close()
 
@@ -61,7 +61,7 @@ def needs_nft(ns: Namespace) -> None:
     try:
         ns.command("nft", "list", "ruleset")
     except AssertionError as error:
-        pytest.skip("this kernel has no nftables: %s" % error)
+        pytest.skip(f"this kernel has no nftables: {error}")
 
 
 @pytest.fixture

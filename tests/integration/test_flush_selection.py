@@ -107,7 +107,7 @@ SELECTIONS: list[tuple[dict[str, t.Any], set[str] | frozenset[str]]] = [
 def _label(row: object) -> str | None:
     if not isinstance(row, dict):
         return ""
-    return " ".join("%s=%s" % (name, ",".join(map(str, value)) if isinstance(value, list) else value) for name, value in row.items())
+    return " ".join("{}={}".format(name, ",".join(map(str, value)) if isinstance(value, list) else value) for name, value in row.items())
 
 
 @pytest.mark.parametrize(("options", "selected"), SELECTIONS, ids=_label)
@@ -191,7 +191,7 @@ def test_labels(ns: Namespace) -> None:
         assert call("conntrack_flush", {"netns": ns.name, **options})["deleted"] == len(gone), options
         lost = before - conntrack_command.table(ns)
         assert len(lost) == len(gone)
-        assert all("src=%s " % source in "".join(lost) for source in gone)
+        assert all(f"src={source} " in "".join(lost) for source in gone)
 
 
 def _try_rules(ns: Namespace, variants: list[str]) -> bool:

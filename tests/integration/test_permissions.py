@@ -57,7 +57,7 @@ def _interpreter_for_nobody(readable: Path) -> str:
 def _wrapper(ansible: Ansible, *before: str) -> str:
     """An interpreter as Ansible wants it, one path; modules come to it by its standard input (pipelining)."""
     path = ansible.home / "python3"
-    path.write_text('#!/bin/sh\ncd /\nexec %s "$@"\n' % shlex.join(before), encoding="utf-8")
+    path.write_text(f'#!/bin/sh\ncd /\nexec {shlex.join(before)} "$@"\n', encoding="utf-8")
     path.chmod(0o755)
     return str(path)
 
@@ -90,7 +90,7 @@ def test_another_user(ns: Namespace, ansible: Ansible, readable: Path) -> None:
     python = _interpreter_for_nobody(readable)
     mixed_table.fill(ns)
     before = conntrack_command.table(ns)
-    wrapper = _wrapper(ansible, *ns.inside, "setpriv", *NOBODY.split(), "env", "PYTHONPATH=%s" % readable, python)
+    wrapper = _wrapper(ansible, *ns.inside, "setpriv", *NOBODY.split(), "env", f"PYTHONPATH={readable}", python)
     _assert_not_permitted(_play(ansible, wrapper, TASKS))
     assert conntrack_command.table(ns) == before
 
@@ -102,7 +102,7 @@ def test_another_user_names_a_namespace(ns: Namespace, ansible: Ansible, readabl
     python = _interpreter_for_nobody(readable)
     mixed_table.fill(ns)
     before = conntrack_command.table(ns)
-    wrapper = _wrapper(ansible, "setpriv", *NOBODY.split(), "env", "PYTHONPATH=%s" % readable, python)
+    wrapper = _wrapper(ansible, "setpriv", *NOBODY.split(), "env", f"PYTHONPATH={readable}", python)
     task = {"name": "flush", "netstate.kernel.conntrack_flush": {"zones": [1], "netns": ns.name}}
     result = _play(ansible, wrapper, [task])["flush"]
     assert (result["failed"], result["reason"], result["changed"]) == (True, "not_permitted", False)
@@ -115,7 +115,7 @@ def test_root_without_the_capability(ns: Namespace, ansible: Ansible) -> None:
         pytest.skip("needs the command capsh")
     mixed_table.fill(ns)
     before = conntrack_command.table(ns)
-    script = 'exec "%s" "$@"' % sys.executable
+    script = f'exec "{sys.executable}" "$@"'
     wrapper = _wrapper(ansible, *ns.inside, "capsh", "--drop=cap_net_admin", "--", "-c", script, "python3")
     _assert_not_permitted(_play(ansible, wrapper, TASKS))
     assert conntrack_command.table(ns) == before
@@ -126,7 +126,7 @@ def test_without_the_right_to_make_namespaces(ns: Namespace, ansible: Ansible) -
     if shutil.which("capsh") is None:
         pytest.skip("needs the command capsh")
     mixed_table.fill(ns)
-    script = 'exec "%s" "$@"' % sys.executable
+    script = f'exec "{sys.executable}" "$@"'
     wrapper = _wrapper(ansible, *ns.inside, "capsh", "--drop=cap_sys_admin", "--", "-c", script, "python3")
     tasks = [*TASKS[:4], {"name": "zone 0", "netstate.kernel.conntrack_flush": {"zones": [0], "method": "kernel"}}]
     results = _play(ansible, wrapper, tasks)
@@ -149,7 +149,7 @@ def test_root_of_a_user_namespace(needs_conntrack: None, ansible: Ansible) -> No
     if subprocess.run([*python, "-c", ""], capture_output=True, timeout=60).returncode:
         pytest.skip("user namespaces cannot be made here")
     fill = 'import sys; sys.path[:0] = %r; import conntrack_table; conntrack_table.insert(conntrack_table.many(3000, lambda n: 5 + n %% 2))'
-    script = "%s -c %s && exec %s \"$@\"" % (sys.executable, shlex.quote(fill % [str(CLONE / ".dev"), str(CLONE / "tests/support")]), sys.executable)
+    script = "{} -c {} && exec {} \"$@\"".format(sys.executable, shlex.quote(fill % [str(CLONE / ".dev"), str(CLONE / "tests/support")]), sys.executable)
     wrapper = _wrapper(ansible, *enter, "sh", "-c", script, "sh")
     tasks = [*TASKS[:2], {"name": "flush", "netstate.kernel.conntrack_flush": {"zones": [5], "recount": True}}]
     results = _play(ansible, wrapper, tasks)

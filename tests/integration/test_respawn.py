@@ -40,7 +40,7 @@ def _give_pyroute2(home: Path) -> None:
     ask = [SYSTEM, "-c", "import site; print(site.getusersitepackages())"]
     done = subprocess.run(ask, env={"HOME": str(home)}, capture_output=True, text=True, timeout=60)
     if done.returncode:
-        pytest.skip("there is no %s" % SYSTEM)
+        pytest.skip(f"there is no {SYSTEM}")
     folder = Path(done.stdout.strip())
     folder.mkdir(parents=True)
     (folder / "pyroute2").symlink_to(Path(pyroute2.__file__).parent)
@@ -54,11 +54,11 @@ def _flush(ansible: Ansible, bare: str, ns: Namespace) -> dict[str, t.Any]:
 
 def test_the_system_python_has_it(ns: Namespace, ansible: Ansible, bare: str) -> None:
     if not os.path.exists(SYSTEM):
-        pytest.skip("there is no %s" % SYSTEM)
+        pytest.skip(f"there is no {SYSTEM}")
     if not _imports(SYSTEM, ansible.home):
         _give_pyroute2(ansible.home)
         if not _imports(SYSTEM, ansible.home):
-            pytest.skip("%s cannot import pyroute2, its own or ours" % SYSTEM)
+            pytest.skip(f"{SYSTEM} cannot import pyroute2, its own or ours")
     assert not _imports(bare, ansible.home)
     mixed_table.fill(ns)
     result = _flush(ansible, bare, ns)
@@ -70,7 +70,7 @@ def test_the_system_python_has_it(ns: Namespace, ansible: Ansible, bare: str) ->
 def test_nothing_has_it(ns: Namespace, ansible: Ansible, bare: str) -> None:
     for interpreter in (SYSTEM, "/usr/libexec/platform-python", "/usr/bin/python"):
         if os.path.exists(interpreter) and _imports(interpreter, ansible.home):
-            pytest.skip("%s has pyroute2 of its own" % interpreter)
+            pytest.skip(f"{interpreter} has pyroute2 of its own")
     mixed_table.fill(ns)
     result = _flush(ansible, bare, ns)
     assert result["failed"]

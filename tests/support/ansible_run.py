@@ -25,7 +25,7 @@ class Ansible:
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHON", "PYTEST_"))
         }
-        self.environment.update(HOME=str(home), LC_ALL="C.UTF-8", PATH="%s:%s:/usr/sbin:/sbin" % (BIN, os.environ["PATH"]))
+        self.environment.update(HOME=str(home), LC_ALL="C.UTF-8", PATH="{}:{}:/usr/sbin:/sbin".format(BIN, os.environ["PATH"]))
         if CLONE.stat().st_mode & 0o002:  # then Ansible ignores the clone's settings unless told
             self.environment["ANSIBLE_CONFIG"] = str(CLONE / "ansible.cfg")
 
@@ -46,7 +46,7 @@ class Ansible:
             text=True,
             timeout=300,
         )
-        shown = "%s\n%s\n%s" % (" ".join(arguments), done.stdout, done.stderr)
+        shown = "{}\n{}\n{}".format(" ".join(arguments), done.stdout, done.stderr)
         assert status is None or done.returncode == status, shown
         assert "Traceback" not in done.stdout + done.stderr, shown
         return done

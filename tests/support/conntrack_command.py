@@ -24,7 +24,7 @@ class Line(t.NamedTuple):
 
     def number(self, key: str) -> int | None:
         """The value of the first ``key=``, if there is one."""
-        found = re.search(r"(?:^|\s)%s=(\d+)" % re.escape(key), self.rest)
+        found = re.search(rf"(?:^|\s){re.escape(key)}=(\d+)", self.rest)
         return int(found.group(1)) if found else None
 
     @property
