@@ -106,6 +106,8 @@ def locate(message: bytes) -> Layout:
     :param message: a whole message, from ``nlmsghdr`` on
     :raises Malformed: where lengths do not fit
     """
+    if len(message) < BODY:
+        raise Malformed("a message of %d bytes, where its headers alone take %d" % (len(message), BODY))
     layout: Layout = {}
     _locate(message, BODY, len(message), (), layout)
     return layout
