@@ -335,7 +335,7 @@ def _status(option: str, values: list[str]) -> tuple[int, int]:
     for value in values:
         text = str(value).strip().upper()
         negated = text.startswith("!")
-        name = text.lstrip("!").strip()
+        name = text[negated:].strip()
         if name not in wire.STATUS_BITS:
             raise OptionError(option, value, "give names of %s, '!' in front to negate" % ", ".join(wire.STATUS_BITS))
         bits[negated] |= wire.STATUS_BITS[name]
