@@ -49,6 +49,9 @@ USUAL: t.Mapping[int, Reason] = {
     errno.ETIMEDOUT: NO_ANSWER,
 }
 
+# One number has two names in Linux, and Python knows it by the other.
+_NAMES = {**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP"}
+
 
 class NetstateError(Exception):
     """A job that could not be done.
@@ -68,7 +71,7 @@ class NetstateError(Exception):
     ) -> None:
         self.asked = asked
         self.number = number
-        self.code = None if number is None else errno.errorcode.get(number, str(number))
+        self.code = None if number is None else _NAMES.get(number, str(number))
         self.reason = reason or USUAL.get(number or 0)
         self.done = dict(done or {})
         super().__init__(str(self))
