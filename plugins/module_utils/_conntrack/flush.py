@@ -303,5 +303,4 @@ def _named(counts: t.Mapping[int, int]) -> dict[str, int]:
 
 
 def _unproven(proof: tuple[str, str]) -> NetstateError:
-    reason = Reason(UNPROVEN.slug, "it is not proven safe: %s. %s" % (proof[1], UNPROVEN.text))
-    return NetstateError("method: kernel", None, reason)
+    return NetstateError("method: kernel", None, UNPROVEN.after("it is not proven safe: " + proof[1]))

@@ -34,10 +34,10 @@ def walk(
         try:
             result = read_whole(asked, message, collector, meanings)
         except wire.Malformed as error:
-            raise NetstateError(asked, None, Reason(UNREADABLE.slug, "%s. %s" % (error, UNREADABLE.text))) from None
+            raise NetstateError(asked, None, UNREADABLE.after(str(error))) from None
         if buckets() == before:
             return result
-    raise NetstateError(asked, None, Reason(UNREADABLE.slug, "the table was resized each time. " + UNREADABLE.text))
+    raise NetstateError(asked, None, UNREADABLE.after("the table was resized each time"))
 
 
 def buckets() -> int:

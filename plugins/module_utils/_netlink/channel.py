@@ -226,8 +226,7 @@ def read_whole(
                 return visit, channel.dump(asked, message, visit, meanings)
             except Interrupted as error:
                 why = str(error)
-    reason = Reason(UNREADABLE.slug, "%d tries: %s. %s" % (DUMP_TRIES, why, UNREADABLE.text))
-    raise NetstateError(asked, None, reason)
+    raise NetstateError(asked, None, UNREADABLE.after("%d tries: %s" % (DUMP_TRIES, why)))
 
 
 def read_list(asked: str, message: bytes, meanings: Meanings | None = None) -> list[bytes]:

@@ -19,6 +19,10 @@ class Reason(t.NamedTuple):
     slug: str
     text: str
 
+    def after(self, observation: str) -> Reason:
+        """The same, with what was observed in front."""
+        return Reason(self.slug, "%s. %s" % (observation, _sentence(self.text)))
+
 
 NOT_PERMITTED = Reason(
     "not_permitted",
