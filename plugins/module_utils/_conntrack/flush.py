@@ -85,6 +85,8 @@ class Flush:
             self._run()
         except NetstateError as error:
             error.done.update(self.result())
+            if self._order.check:  # the run itself would fail as early, and change nothing
+                error.done["changed"] = False
             raise
         return self.result()
 
