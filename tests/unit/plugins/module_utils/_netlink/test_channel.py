@@ -180,7 +180,7 @@ def test_spoiled_dumps_are_read_again_a_bounded_number_of_times() -> None:
     assert caught.value.reason.slug == "unreadable"
     assert str(caught.value) == (
         "a trial failed. 5 tries: answers were lost for a full receive buffer."
-        " the table could not be read whole; nothing was done with a part of it"
+        " The table could not be read whole; nothing was done with a part of it"
     )
     assert [sock.closed for sock in sockets] == [True] * 5 + [False]
 
