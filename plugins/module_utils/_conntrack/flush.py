@@ -313,5 +313,4 @@ def _named(counts: t.Mapping[int, int]) -> dict[str, int]:
 
 
 def _unproven(proof: tuple[str, str]) -> NetstateError:
-    reason = Reason(UNPROVEN.slug, f"it is not proven safe: {proof[1]}. {UNPROVEN.text}")
-    return NetstateError("method: kernel", None, reason)
+    return NetstateError("method: kernel", None, UNPROVEN.after(f"it is not proven safe: {proof[1]}"))
