@@ -18,27 +18,27 @@ def kind(zone: int, filtered: bool = True, carrier: str = "both") -> Kind:
 
 
 @pytest.mark.parametrize(
-    "zone, counts, total, verdict, text",
+    "zone, counts, others_stayed, verdict, text",
     [
-        (5, {}, None, "unknown", "a dump by zone 5 alone returned nothing, which any kernel may do"),
-        (0, {}, 9, "unknown", "returned nothing"),
-        (5, {kind(5): 3}, None, "exact", "returned 3 entries, all flagged NLM_F_DUMP_FILTERED and of that zone"),
-        (5, {kind(5): 1, kind(5, carrier="original"): 2, kind(5, carrier="reply"): 4}, None, "exact", "returned 7 entries"),
-        (5, {kind(5, filtered=False): 3}, None, "ignored", "returned 3 entries without NLM_F_DUMP_FILTERED"),
-        (5, {kind(5): 3, kind(5, filtered=False, carrier="reply"): 1}, None, "ignored", "returned 1 entries without"),
-        (5, {kind(5, filtered=False): 3, kind(0, filtered=False): 6}, None, "ignored", "returned 9 entries without"),
-        (5, {kind(5): 3, kind(7): 2}, None, "unknown", "returned 2 entries of other zones"),
-        (0, {kind(0): 3}, None, "unknown", "whether zone 0 means every zone"),
-        (0, {kind(0): 3}, 3, "unknown", "whether zone 0 means every zone"),
-        (0, {kind(0): 3}, 4, "exact", "of that zone, of 4 in the table"),
-        (0, {kind(0): 3, kind(5): 1}, 4, "zone_zero_unsafe", "returned 1 entries of other zones"),
-        (0, {kind(5): 1}, 1, "zone_zero_unsafe", "returned 1 entries of other zones"),
-        (0, {kind(0, filtered=False): 3}, 3, "ignored", "without NLM_F_DUMP_FILTERED"),
-        (0, {kind(0, filtered=False): 3, kind(5, filtered=False): 3}, None, "ignored", "returned 6 entries"),
+        (5, {}, False, "unknown", "a dump by zone 5 alone returned nothing, which any kernel may do"),
+        (0, {}, False, "unknown", "returned nothing, which any kernel may do"),
+        (0, {}, True, "exact", "while entries of other zones were there before and after"),
+        (5, {kind(5): 3}, False, "exact", "returned 3 entries, all flagged NLM_F_DUMP_FILTERED and of that zone"),
+        (5, {kind(5): 1, kind(5, carrier="original"): 2, kind(5, carrier="reply"): 4}, False, "exact", "returned 7 entries"),
+        (5, {kind(5, filtered=False): 3}, False, "ignored", "returned 3 entries without NLM_F_DUMP_FILTERED"),
+        (5, {kind(5): 3, kind(5, filtered=False, carrier="reply"): 1}, False, "ignored", "returned 1 entries without"),
+        (5, {kind(5, filtered=False): 3, kind(0, filtered=False): 6}, False, "ignored", "returned 9 entries without"),
+        (5, {kind(5): 3, kind(7): 2}, False, "unknown", "returned 2 entries of other zones"),
+        (0, {kind(0): 3}, False, "unknown", "whether zone 0 means every zone"),
+        (0, {kind(0): 3}, True, "exact", "of that zone, while entries of other zones were there before and after"),
+        (0, {kind(0): 3, kind(5): 1}, True, "zone_zero_unsafe", "returned 1 entries of other zones"),
+        (0, {kind(5): 1}, False, "zone_zero_unsafe", "returned 1 entries of other zones"),
+        (0, {kind(0, filtered=False): 3}, True, "ignored", "without NLM_F_DUMP_FILTERED"),
+        (0, {kind(0, filtered=False): 3, kind(5, filtered=False): 3}, False, "ignored", "returned 6 entries"),
     ],
 )
-def test_judge_dump(zone: int, counts: dict[Kind, int], total: int | None, verdict: str, text: str) -> None:
-    found, evidence = capability.judge_dump(zone, counts, total)
+def test_judge_dump(zone: int, counts: dict[Kind, int], others_stayed: bool, verdict: str, text: str) -> None:
+    found, evidence = capability.judge_dump(zone, counts, others_stayed)
     assert found == verdict
     assert text in evidence
 
@@ -83,7 +83,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, behaviour: str, entries: list[byte
         (EXACT, [], True, "unknown"),
         (EXACT, [ZONE_0], True, "unknown"),
         (EXACT, [ZONE_0, ZONE_5], True, "exact"),
-        (EXACT, [ZONE_5], True, "unknown"),
+        (EXACT, [ZONE_5], True, "exact"),
         (HALF_FIXED, [ZONE_0], True, "unknown"),
         (HALF_FIXED, [ZONE_0, ZONE_5], True, "zone_zero_unsafe"),
         (HALF_FIXED, [ZONE_5], True, "zone_zero_unsafe"),

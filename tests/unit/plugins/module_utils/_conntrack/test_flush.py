@@ -69,7 +69,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Make]:
 
 
 def run(options: dict, **order: t.Any) -> dict:
-    return flush.flush(Order(parse_selection(options), **order))
+    return flush.flush(Order(parse_selection(options), diff=True, **order))
 
 
 def flushed(scripted: ScriptedKernel) -> list[int | None]:
