@@ -40,4 +40,4 @@ def verdict(value: float, most: float) -> str:
     """Whether a value is as small as it was meant to be, or by how much it is not."""
     if value <= most:
         return "met"
-    return "missed by %.1f %%" % ((value / most - 1) * 100)
+    return f"missed by {(value / most - 1) * 100:.1f} %"

@@ -33,7 +33,7 @@ def raised(more: int, path: str = PATH) -> t.Iterator[int]:
 
 def _write(path: str, value: int) -> None:
     with open(path, "w", encoding="ascii") as file:
-        file.write("%d\n" % value)
+        file.write(f"{value}\n")
 
 
 @contextlib.contextmanager

@@ -33,8 +33,8 @@ def describe() -> Description:
     rows = (
         ("Date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")),
         ("Kernel", platform.release()),
-        ("CPU", "%s, %d cores" % (_model(), len(os.sched_getaffinity(0)))),
-        ("Hash table", "{:,} buckets".format(table.buckets())),
+        ("CPU", f"{_model()}, {len(os.sched_getaffinity(0))} cores"),
+        ("Hash table", f"{table.buckets():,} buckets"),
         ("Python", platform.python_version()),
         ("pyroute2", importlib.metadata.version("pyroute2")),
         ("Peer", peer.version()),

@@ -38,7 +38,7 @@ class Figure:
     most: int | None = None
 
     def shown(self, size: int) -> str:
-        return "%.1f %s" % (size / self.unit, "MiB" if self.unit == MIB else "KiB")
+        return f"{size / self.unit:.1f} {'MiB' if self.unit == MIB else 'KiB'}"
 
     def verdict(self) -> str:
         return "stated" if self.most is None else verdict(self.size, self.most)
@@ -61,7 +61,7 @@ def of_large_flush(population: Population) -> list[Figure]:
     for method in (AUTO, ENTRIES):
         population.restore(population.large_zone)
         taken = _in_child("flush", str(population.large_zone), method)
-        what = "peak growth, flush of a zone of {:,}, method {}".format(population.large, method)
+        what = f"peak growth, flush of a zone of {population.large:,}, method {method}"
         figures.append(Figure(what, taken["grown"], MIB))
     return figures
 
@@ -81,7 +81,7 @@ def _taken(job: t.Callable[[], t.Any]) -> dict[str, int]:
 
 def _status(name: str) -> int:
     with open("/proc/self/status", encoding="ascii") as file:
-        found = re.search(r"^%s:\s+(\d+) kB$" % name, file.read(), re.MULTILINE)
+        found = re.search(rf"^{name}:\s+(\d+) kB$", file.read(), re.MULTILINE)
     assert found, name
     return int(found.group(1)) * KIB
 

@@ -30,13 +30,19 @@ def count_zones(expected: int) -> None:
     found = facts.gather(["zones"])["zones"]
     counted = sum(row["entries"] for row in found)
     if counted != expected:
-        raise RuntimeError("%d entries were expected, %d counted" % (expected, counted))
+        raise RuntimeError(f"{expected} entries were expected, {counted} counted")
 
 
-def receive_only() -> None:
-    """A walk of the whole table whose messages are split off and thrown away: the kernel's part, and the least of ours."""
+def receive_only(zone: int | None = None) -> None:
+    """A dump whose messages are split off and thrown away: the kernel's part, and the least of ours."""
     with Channel.open() as channel:
-        channel.dump("dump of the conntrack table", messages.dump(), lambda _message: None)
+        channel.dump("dump of the conntrack table", messages.dump(zone=zone), lambda _message: None)
+
+
+def flush_only(zone: int) -> None:
+    """The kernel's flush of a zone, without the reading that counts and proves."""
+    with Channel.open() as channel:
+        channel.ask("flush of a conntrack zone", messages.flush_zone(zone))
 
 
 class _WholeTableFlush(Flush):
@@ -49,5 +55,5 @@ class _WholeTableFlush(Flush):
 def _checked(result: dict[str, t.Any], expected: int) -> str:
     if result["deleted"] != expected or result["matched"] != expected:
         told = {name: result[name] for name in ("matched", "deleted", "already_gone")}
-        raise RuntimeError("%d entries were expected: %r" % (expected, told))
+        raise RuntimeError(f"{expected} entries were expected: {told!r}")
     return result["method"]

@@ -19,14 +19,14 @@ def list_all(expected: int) -> None:
 
 
 def version() -> str:
-    done = subprocess.run(["conntrack", "--version"], stdout=subprocess.PIPE, universal_newlines=True, check=True)
+    done = subprocess.run(["conntrack", "--version"], stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.strip()
 
 
 def _run(arguments: list[str], expected: int) -> None:
     command = ["conntrack"] + arguments
     # It fails where nothing was deleted, so the count in its last line tells whether it worked.
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, universal_newlines=True, check=False)
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     found = _COUNT.search(done.stderr)
     if not found or int(found.group(1)) != expected:
-        raise RuntimeError("%s: %d entries were expected: %s" % (" ".join(command), expected, done.stderr.strip()))
+        raise RuntimeError(f"{' '.join(command)}: {expected} entries were expected: {done.stderr.strip()}")

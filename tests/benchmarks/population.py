@@ -66,7 +66,7 @@ class Population:
 
     def _assert_full(self) -> None:
         if held() != self.entries:
-            raise RuntimeError("the table holds %d entries instead of %d" % (held(), self.entries))
+            raise RuntimeError(f"the table holds {held()} entries instead of {self.entries}")
 
 
 def held() -> int:

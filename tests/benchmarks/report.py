@@ -45,15 +45,15 @@ def _method(findings: Findings) -> str:
 
 
 def _machine(described: machine.Description, others: float, load: float) -> str:
-    loads = "%.2f before, %.2f at the end of the run, which itself keeps one to two cores busy" % (described.load, load)
+    loads = f"{described.load:.2f} before, {load:.2f} at the end of the run, which itself keeps one to two cores busy"
     rows = list(described.rows) + [
         ("Load average (1 min)", loads),
-        ("Cores used by others meanwhile", "%.2f" % others),
+        ("Cores used by others meanwhile", f"{others:.2f}"),
     ]
     table = _table(["Machine", ""], rows)
     if described.quiet:
         return table
-    return table + "\n**The machine was not quiet (load average above %.1f when the run began): the ratios are not valid.**\n" % machine.QUIET
+    return f"{table}\n**The machine was not quiet (load average above {machine.QUIET} when the run began): the ratios are not valid.**\n"
 
 
 def _comparisons(findings: Findings) -> str:
@@ -61,38 +61,38 @@ def _comparisons(findings: Findings) -> str:
         (
             one.scenario,
             one.ours.shown(),
-            ("%d × " % one.calls if one.calls > 1 else "") + one.theirs.shown(),
-            "`%s`" % one.command,
+            (f"{one.calls} × " if one.calls > 1 else "") + one.theirs.shown(),
+            f"`{one.command}`",
             str(len(one.ours.seconds)),
-            "%.*f" % (4 if one.ratio < 0.02 else 3, one.ratio),
-            "–" if one.target is None else "≤ %s" % one.target,
+            f"{one.ratio:.{4 if one.ratio < 0.02 else 3}f}",
+            "–" if one.target is None else f"≤ {one.target}",
             one.verdict(),
         )
         for one in findings.comparisons
     ]
     head = ["Scenario", "Ours, ms", "Peer, ms", "Peer's command", "Rounds", "Ratio", "Target", "Result"]
-    notes = "".join("- %s\n" % note for note in findings.notes)
-    return "## Time\n\n%s\n%s" % (_table(head, rows), notes)
+    notes = "".join(f"- {note}\n" for note in findings.notes)
+    return f"## Time\n\n{_table(head, rows)}\n{notes}"
 
 
 def _figures(findings: Findings) -> str:
     rows = [
-        (one.what, one.shown(one.size), "–" if one.most is None else "≤ %s" % one.shown(one.most), one.verdict())
+        (one.what, one.shown(one.size), "–" if one.most is None else f"≤ {one.shown(one.most)}", one.verdict())
         for one in findings.figures
     ]
     text = "Growth of the resident set at its peak, in a fresh process, beyond what Python and the imports take."
-    return "## Size\n\n%s\n\n%s" % (text, _table(["What", "Measured", "Target", "Result"], rows))
+    return f"## Size\n\n{text}\n\n{_table(['What', 'Measured', 'Target', 'Result'], rows)}"
 
 
 def _starts(findings: Findings) -> str:
     rows = [
-        (one.what, one.times.shown(), one.without_what, one.without.shown(), "%.0f" % ((one.times.median - one.without.median) * 1000))
+        (one.what, one.times.shown(), one.without_what, one.without.shown(), f"{(one.times.median - one.without.median) * 1000:.0f}")
         for one in findings.starts
     ]
     head = ["Start of", "ms", "Against", "ms", "Difference of the medians, ms"]
-    return "## Start\n\nStated, without a target.\n\n%s" % _table(head, rows)
+    return f"## Start\n\nStated, without a target.\n\n{_table(head, rows)}"
 
 
 def _table(head: t.Sequence[str], rows: t.Sequence[t.Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head)] + list(rows)
-    return "".join("| %s |\n" % " | ".join(line) for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-import typing as t
 
 import limit
 import machine

@@ -32,7 +32,7 @@ def measured(empty_zone: int, rounds: int) -> list[Start]:
 
 
 def _import(rounds: int) -> Start:
-    code = "import %s.flush" % _PACKAGE
+    code = f"import {_PACKAGE}.flush"
     python, imported = in_turn(
         "import",
         rounds,
@@ -48,7 +48,7 @@ def _ansible(zone: int, rounds: int, home: str) -> Start:
         "Ansible",
         rounds,
         Way(lambda: _run(command + ["ansible.builtin.ping"], home)),
-        Way(lambda: _run(command + ["netstate.kernel.conntrack_flush", "-a", "zones=%d" % zone], home)),
+        Way(lambda: _run(command + ["netstate.kernel.conntrack_flush", "-a", f"zones={zone}"], home)),
     )
     return Start("`ansible -m conntrack_flush`, an empty zone", flushed, "`ansible -m ping`", ping)
 

@@ -24,7 +24,9 @@ class Times:
     def shown(self) -> str:
         """Median and, in brackets, the least and the most, in milliseconds."""
         values = [value * 1000 for value in (self.median, min(self.seconds), max(self.seconds))]
-        return "{0:,.{3}f} ({1:,.{3}f}–{2:,.{3}f})".format(*values, 0 if values[0] >= 100 else 1)
+        digits = 0 if values[0] >= 100 else 1
+        median, least, most = (f"{value:,.{digits}f}" for value in values)
+        return f"{median} ({least}–{most})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +44,7 @@ def in_turn(what: str, rounds: int, *ways: Way) -> list[Times]:
     """The times of each way, in the order given."""
     seconds: list[list[float]] = [[] for _way in ways]
     for number in range(rounds):
-        sys.stderr.write("%s: round %d of %d\n" % (what, number + 1, rounds))
+        sys.stderr.write(f"{what}: round {number + 1} of {rounds}\n")
         for way, taken in zip(ways, seconds):
             way.prepare()
             start = time.perf_counter()

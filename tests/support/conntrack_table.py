@@ -74,7 +74,7 @@ def many(count: int, zone_of: t.Callable[[int], int], first: int = 0, timeout: i
     :param zone_of: number of the entry to its zone, which must not be 0
     """
     source, port, zone = ipaddress.ip_address("10.255.254.253").packed, 0xABCD, 0xBEEF
-    attributes = dict(zone=zone, timeout=timeout, status=ASSURED, tcp_state=ESTABLISHED)
+    attributes = {"zone": zone, "timeout": timeout, "status": ASSURED, "tcp_state": ESTABLISHED}
     model = entry(str(ipaddress.ip_address(source)), ports=(port, 443), **attributes)
     sources = _places(model, source)
     ports = [place + 4 for number in (2, 3) for place in _places(model, struct.pack("=HH", 6, number) + struct.pack("!H", port))]
