@@ -51,7 +51,7 @@ def test_methods_agree(ns: Namespace, zones: list[str], matched: int, method: st
 
 
 def _shown(line: conntrack_command.Line) -> str:
-    return "%s %d %s" % (line.family, line.protocol, line.rest)
+    return f"{line.family} {line.protocol} {line.rest}"
 
 
 def test_auto_lets_the_kernel_flush_a_large_zone(ns: Namespace) -> None:
@@ -62,7 +62,7 @@ def test_auto_lets_the_kernel_flush_a_large_zone(ns: Namespace) -> None:
     methods = {row["zone"]: row["method"] for row in done["zones"]}
     if capabilities["zone_filter"] != "exact":
         assert set(methods.values()) == {"entries"}
-        pytest.skip("this kernel's zone filter is {}, so entries went one by one".format(capabilities["zone_filter"]))
+        pytest.skip(f"this kernel's zone filter is {capabilities['zone_filter']}, so entries went one by one")
     assert methods == {700: "kernel", 2: "entries"}
     assert done["method"] == "entries"
     assert done["proof"]["filter"] == "exact"
@@ -95,7 +95,7 @@ def test_max_entries(ns: Namespace, method: str, check: bool) -> None:
         assert (refused["matched"], refused["deleted"]) == (11, 0)
         assert "diff" not in refused
         assert "11" in refused["msg"]
-        assert "max_entries allows %d" % most in refused["msg"]
+        assert f"max_entries allows {most}" in refused["msg"]
         assert conntrack_command.table(ns) == before
     allowed = call("conntrack_flush", {**options, "max_entries": 11}, check=check)
     assert (allowed["failed"], allowed["matched"], allowed["changed"]) == (False, 11, True)

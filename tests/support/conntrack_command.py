@@ -54,7 +54,7 @@ def lines(namespace: Namespace) -> list[Line]:
 def table(namespace: Namespace) -> frozenset[str]:
     """The table as a set to compare: each entry whole but for its timeout and use count."""
     found = lines(namespace)
-    kept = frozenset("%s %d %s" % (line.family, line.protocol, line.rest) for line in found)
+    kept = frozenset(f"{line.family} {line.protocol} {line.rest}" for line in found)
     assert len(kept) == len(found), "entries that look the same"
     return kept
 

@@ -205,7 +205,7 @@ def identity_cut(layout: wire.Layout) -> Cut:
     places = [(wire.FAMILY_AT, wire.BODY)] + sorted((start - 4, (end + 3) & ~3) for start, end in attributes)
     parts, at = "=", 0
     for start, end in places:
-        parts += "%dx%ds" % (start - at, end - start)
+        parts += f"{start - at}x{end - start}s"
         at = end
     return struct.Struct(parts).unpack_from
 
