@@ -147,7 +147,7 @@ def _diff(selected: set[str], family: str | None) -> dict[str, dict[str, dict[st
     asked = {"ipv4": EVERY - IPV6, "ipv6": IPV6}.get(family or "", EVERY)
     for side, names in (("before", asked), ("after", asked - selected)):
         sides[side] = {
-            "zone %d" % zone: counted((name for name in names if zone_of(name) == zone), protocol_of)
+            f"zone {zone}": counted((name for name in names if zone_of(name) == zone), protocol_of)
             for zone in sorted(counted(selected, zone_of))
         }
     return sides

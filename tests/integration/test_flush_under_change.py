@@ -34,9 +34,7 @@ def _churn(ns: Namespace, *zones: int) -> subprocess.Popen:
 
 def _stable(ns: Namespace) -> frozenset[str]:
     """The table without the entries that are churned."""
-    return frozenset(
-        "%s %d %s" % (line.family, line.protocol, line.rest) for line in conntrack_command.lines(ns) if " src=172.16." not in " " + line.rest
-    )
+    return frozenset(line.shown() for line in conntrack_command.lines(ns) if "src=172.16." not in line.rest)
 
 
 @pytest.mark.parametrize("method", ["auto", "kernel", "entries"])
@@ -59,7 +57,7 @@ def test_a_zone_among_changing_ones(ns: Namespace, method: str) -> None:
             break
     assert process.poll() is None, "the churning ended before its time"
     if method == "entries":
-        assert gone, "no entry vanished between reading and deleting in %d rounds" % ROUNDS
+        assert gone, f"no entry vanished between reading and deleting in {ROUNDS} rounds"
     elif method == "kernel":
         assert gone == 0
 

@@ -48,7 +48,7 @@ def test_of_a_process(needs_conntrack: None, module: str, options: dict[str, t.A
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            result = call(module, {**options, "netns": "/proc/%d/ns/net" % process.pid})
+            result = call(module, {**options, "netns": f"/proc/{process.pid}/ns/net"})
             assert not result["failed"], result
             assert _seen(module, result) == 1
             output, _errors = process.communicate("\n", timeout=60)

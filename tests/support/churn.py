@@ -22,7 +22,7 @@ def main(zones: list[int]) -> None:
     inserts, deletes = [], []
     for zone in zones:
         for number in range(EACH):
-            source = "172.16.%d.%d" % (number // 200, number % 200)
+            source = f"172.16.{number // 200}.{number % 200}"
             request = entry(source, zone=zone)
             layout = wire.locate(request)
             inserts.append(request)

@@ -36,7 +36,7 @@ def call(module: str, options: dict[str, t.Any], check: bool = False, diff: bool
     try:
         result = json.loads(output)
     except ValueError:
-        raise AssertionError("status %d, no JSON: %s" % (status, output)) from None
+        raise AssertionError(f"status {status}, no JSON: {output}") from None
     result.pop("invocation", None)
     failed = result.setdefault("failed", False)
     assert os.waitstatus_to_exitcode(status) == (1 if failed else 0), output

@@ -106,5 +106,5 @@ class Pair:
 
 
 def _checksum(data: bytes) -> int:
-    total = sum(struct.unpack("!%dH" % (len(data) // 2), data))
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     return ~((total >> 16) + (total & 0xFFFF)) & 0xFFFF
