@@ -38,7 +38,7 @@ def test_methods_agree(ns: Namespace, zones: list[str], matched: int, method: st
     again = call("conntrack_flush", options)
 
     wanted = {number for first, _dash, last in (text.partition("-") for text in zones) for number in range(int(first), int(last or first) + 1)}
-    assert conntrack_command.table(ns) == {_shown(line) for line in before if line.zone not in wanted}
+    assert conntrack_command.table(ns) == {line.shown() for line in before if line.zone not in wanted}
     assert (done["matched"], done["deleted"], done["already_gone"], done["remaining"]) == (matched, matched, 0, 0)
     assert (done["changed"], again["changed"], again["matched"]) == (matched > 0, False, 0)
     assert trial["method"] == done["method"]
@@ -48,10 +48,6 @@ def test_methods_agree(ns: Namespace, zones: list[str], matched: int, method: st
         assert {row["method"] for row in done["zones"] if row["matched"]} == {method}
     expected = {700: MANY, 701: 500, 1: 11, 0: 8, 65535: 2, 9: 0}
     assert {row["zone"]: row["deleted"] for row in done["zones"]} == {zone: expected[zone] for zone in wanted}
-
-
-def _shown(line: conntrack_command.Line) -> str:
-    return f"{line.family} {line.protocol} {line.rest}"
 
 
 def test_auto_lets_the_kernel_flush_a_large_zone(ns: Namespace) -> None:

@@ -34,9 +34,7 @@ def _churn(ns: Namespace, *zones: int) -> subprocess.Popen:
 
 def _stable(ns: Namespace) -> frozenset[str]:
     """The table without the entries that are churned."""
-    return frozenset(
-        f"{line.family} {line.protocol} {line.rest}" for line in conntrack_command.lines(ns) if " src=172.16." not in " " + line.rest
-    )
+    return frozenset(line.shown() for line in conntrack_command.lines(ns) if "src=172.16." not in line.rest)
 
 
 @pytest.mark.parametrize("method", ["auto", "kernel", "entries"])

@@ -74,7 +74,8 @@ def _assert_not_permitted(results: dict[str, dict[str, t.Any]]) -> None:
     assert (facts["available"], facts["reason"]) == (False, "not_permitted")
     assert "CAP_NET_ADMIN" in facts["reason_text"]
     assert facts["settings"]["nf_conntrack_max"] > 0
-    assert not {"capabilities", "table", "statistics", "zones", "protocols"} & set(facts)
+    assert not {"table", "statistics", "zones", "protocols"} & set(facts)
+    assert (facts["capabilities"]["zone_filter"], facts["capabilities"]["source"]) == ("unknown", "none")
     for name in ("info", "check", "flush", "all"):
         result = results[name]
         assert (result["failed"], result["reason"], result["errno"]) == (True, "not_permitted", "EPERM"), result

@@ -27,6 +27,10 @@ class Line(t.NamedTuple):
         found = re.search(rf"(?:^|\s){re.escape(key)}=(\d+)", self.rest)
         return int(found.group(1)) if found else None
 
+    def shown(self) -> str:
+        """All that stays the same while nobody touches the entry."""
+        return f"{self.family} {self.protocol} {self.rest}"
+
     @property
     def zone(self) -> int:
         zones = (self.number(key) for key in ("zone", "zone-orig", "zone-reply"))
@@ -34,9 +38,7 @@ class Line(t.NamedTuple):
 
     @property
     def id(self) -> int:
-        number = self.number("id")
-        assert number is not None, self
-        return number
+        return int(re.findall(r"(?<=\sid=)\d+", self.rest)[-1])  # an ICMP entry's tuples have ids, too
 
 
 def lines(namespace: Namespace) -> list[Line]:
@@ -54,7 +56,7 @@ def lines(namespace: Namespace) -> list[Line]:
 def table(namespace: Namespace) -> frozenset[str]:
     """The table as a set to compare: each entry whole but for its timeout and use count."""
     found = lines(namespace)
-    kept = frozenset(f"{line.family} {line.protocol} {line.rest}" for line in found)
+    kept = frozenset(line.shown() for line in found)
     assert len(kept) == len(found), "entries that look the same"
     return kept
 
