@@ -58,7 +58,7 @@ def test_auto_lets_the_kernel_flush_a_large_zone(ns: Namespace) -> None:
     methods = {row["zone"]: row["method"] for row in done["zones"]}
     if capabilities["zone_filter"] != "exact":
         assert set(methods.values()) == {"entries"}
-        pytest.skip("this kernel's zone filter is {}, so entries went one by one".format(capabilities["zone_filter"]))
+        pytest.skip(f"this kernel's zone filter is {capabilities['zone_filter']}, so entries went one by one")
     assert methods == {700: "kernel", 2: "entries"}
     assert done["method"] == "entries"
     assert done["proof"]["filter"] == "exact"

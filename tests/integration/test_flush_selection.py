@@ -107,7 +107,7 @@ SELECTIONS: list[tuple[dict[str, t.Any], set[str] | frozenset[str]]] = [
 def _label(row: object) -> str | None:
     if not isinstance(row, dict):
         return ""
-    return " ".join("{}={}".format(name, ",".join(map(str, value)) if isinstance(value, list) else value) for name, value in row.items())
+    return " ".join(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}" for name, value in row.items())
 
 
 @pytest.mark.parametrize(("options", "selected"), SELECTIONS, ids=_label)

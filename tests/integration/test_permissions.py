@@ -150,7 +150,7 @@ def test_root_of_a_user_namespace(needs_conntrack: None, ansible: Ansible) -> No
     if subprocess.run([*python, "-c", ""], capture_output=True, timeout=60).returncode:
         pytest.skip("user namespaces cannot be made here")
     fill = 'import sys; sys.path[:0] = %r; import conntrack_table; conntrack_table.insert(conntrack_table.many(3000, lambda n: 5 + n %% 2))'
-    script = "{} -c {} && exec {} \"$@\"".format(sys.executable, shlex.quote(fill % [str(CLONE / ".dev"), str(CLONE / "tests/support")]), sys.executable)
+    script = f"{sys.executable} -c {shlex.quote(fill % [str(CLONE / '.dev'), str(CLONE / 'tests/support')])} && exec {sys.executable} \"$@\""
     wrapper = _wrapper(ansible, *enter, "sh", "-c", script, "sh")
     tasks = [*TASKS[:2], {"name": "flush", "netstate.kernel.conntrack_flush": {"zones": [5], "recount": True}}]
     results = _play(ansible, wrapper, tasks)

@@ -25,7 +25,7 @@ class Ansible:
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHON", "PYTEST_"))
         }
-        self.environment.update(HOME=str(home), LC_ALL="C.UTF-8", PATH="{}:{}:/usr/sbin:/sbin".format(BIN, os.environ["PATH"]))
+        self.environment.update(HOME=str(home), LC_ALL="C.UTF-8", PATH=f"{BIN}:{os.environ['PATH']}:/usr/sbin:/sbin")
         if CLONE.stat().st_mode & 0o002:  # then Ansible ignores the clone's settings unless told
             self.environment["ANSIBLE_CONFIG"] = str(CLONE / "ansible.cfg")
 
@@ -46,7 +46,7 @@ class Ansible:
             text=True,
             timeout=300,
         )
-        shown = "{}\n{}\n{}".format(" ".join(arguments), done.stdout, done.stderr)
+        shown = f"{' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
         assert status is None or done.returncode == status, shown
         assert "Traceback" not in done.stdout + done.stderr, shown
         return done
@@ -73,7 +73,7 @@ class Ansible:
             (self.home / name).write_text(json.dumps(content), encoding="utf-8")
         done = self.command(
             "ansible-playbook",
-            "--inventory=%s" % (self.home / "inventory.json"),
+            f"--inventory={self.home / 'inventory.json'}",
             *arguments,
             str(self.home / "playbook.json"),
             inside=inside,

@@ -35,7 +35,7 @@ class Namespace:
     def command(self, *arguments: str, **options: t.Any) -> str:
         """Runs a command to its end and returns its output; a failure fails the test."""
         done = subprocess.run([*self.inside, *arguments], capture_output=True, text=True, timeout=120, **options)
-        assert done.returncode == 0, "{}: {}".format(" ".join(arguments), done.stderr)
+        assert done.returncode == 0, f"{' '.join(arguments)}: {done.stderr}"
         return done.stdout
 
     def start(self, *arguments: str, **options: t.Any) -> subprocess.Popen:

@@ -40,8 +40,9 @@ def parse_subsets(values: t.Sequence[str]) -> frozenset[str]:
     named: set[str] = set()
     for value in values:
         name = value.strip()
-        side = unwanted if name.startswith("!") else wanted
-        name = name.lstrip("!").strip()
+        negated = name.startswith("!")
+        side = unwanted if negated else wanted
+        name = name[negated:].strip()
         if name not in SUBSETS + ("all", "min"):
             choices = ", ".join(("all", "min") + SUBSETS)
             raise OptionError("gather_subset", value, f"give names of {choices}, '!' in front to leave one out")

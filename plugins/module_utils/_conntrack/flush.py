@@ -197,7 +197,12 @@ class Flush:
         reading = self._reading
         matched = reading.matched()
         deleted = sum(sum(tally.deleted.values()) for tally in self._tallies.values())
-        kinds = collections.Counter(kind for entries in reading.found.values() for kind in entries.values())
+        kinds: collections.Counter[Kind] = collections.Counter()
+        for entries in reading.found.values():
+            kinds.update(entries.values())
+        protocols: collections.Counter[int] = collections.Counter()
+        for kind, count in kinds.items():
+            protocols[kind.protocol] += count
         result: dict[str, t.Any] = {
             "changed": bool(matched if self._foretells() else deleted),
             "matched": matched,
@@ -206,7 +211,7 @@ class Flush:
             "remaining": self._remaining,
             "method": self._method(),
             "zones": self._zone_rows(),
-            "protocols": _named(_by_protocol(kinds.elements())),
+            "protocols": _named(protocols),
             "assured": sum(n for kind, n in kinds.items() if kind.status & wire.STATUS_BITS["ASSURED"]),
             "proof": {"filter": self._proof[0], "evidence": self._proof[1]},
             "unavailable_reason": self._unavailable.text if self._unavailable else None,
@@ -313,5 +318,4 @@ def _named(counts: t.Mapping[int, int]) -> dict[str, int]:
 
 
 def _unproven(proof: tuple[str, str]) -> NetstateError:
-    reason = Reason(UNPROVEN.slug, f"it is not proven safe: {proof[1]}. {UNPROVEN.text}")
-    return NetstateError("method: kernel", None, reason)
+    return NetstateError("method: kernel", None, UNPROVEN.after(f"it is not proven safe: {proof[1]}"))

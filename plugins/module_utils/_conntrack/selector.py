@@ -340,7 +340,7 @@ def _status(option: str, values: list[str]) -> tuple[int, int]:
     for value in values:
         text = str(value).strip().upper()
         negated = text.startswith("!")
-        name = text.lstrip("!").strip()
+        name = text[negated:].strip()
         if name not in wire.STATUS_BITS:
             raise OptionError(option, value, f"give names of {', '.join(wire.STATUS_BITS)}, '!' in front to negate")
         bits[negated] |= wire.STATUS_BITS[name]
