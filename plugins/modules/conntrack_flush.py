@@ -8,7 +8,6 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: conntrack_flush
 short_description: Flush conntrack entries, never more than was asked
-version_added: 0.1.0
 author:
   - netstate maintainers (@netstate)
 description:
@@ -59,7 +58,7 @@ attributes:
   diff_mode:
     support: full
     details:
-      - Shows the entries by zone and protocol, of the zones that hold selected entries, before and after.
+      - Shows the entries by zone and protocol, of the zones that hold selected entries and of the O(family) asked for, before and after.
   idempotent:
     support: full
     details:

@@ -19,7 +19,7 @@ import typing as t
 from .._netlink import namespace
 from .._netlink.channel import Channel, read_list
 from .._netlink.errors import NO_ZONES, NetstateError
-from . import messages, presence, table, wire
+from . import messages, table, wire
 from .sieve import Kind, Sieve
 
 EXACT, ZONE_ZERO_UNSAFE, IGNORED, UNSUPPORTED, UNKNOWN = (
@@ -32,6 +32,7 @@ EXACT, ZONE_ZERO_UNSAFE, IGNORED, UNSUPPORTED, UNKNOWN = (
 ZONE_MEANINGS = {errno.EOPNOTSUPP: NO_ZONES}
 
 _TCP = wire.PROTOCOLS["tcp"]
+_SAMPLE = 1000  # entries of other zones, to see whether one of them stays
 _SECONDS = 60  # of life for an entry made here; the namespace is gone long before
 _ASSURED = wire.STATUS_BITS["SEEN_REPLY"] | wire.STATUS_BITS["ASSURED"] | wire.STATUS_BITS["CONFIRMED"]
 
@@ -104,11 +105,11 @@ def judge_flush(after_one: frozenset[int], after_zero: frozenset[int]) -> tuple[
     return (IGNORED if not after_one else UNKNOWN), seen
 
 
-def judge_dump(zone: int, counts: t.Mapping[Kind, int], total: int | None = None) -> tuple[str, str]:
+def judge_dump(zone: int, counts: t.Mapping[Kind, int], others_stayed: bool = False) -> tuple[str, str]:
     """What the answer to a dump by one zone, and nothing else, tells of the zone filter.
 
     :param counts: entries by kind
-    :param total: entries of the namespace, all zones, where that was asked
+    :param others_stayed: whether entries of other zones were seen in the table both before and after the dump
     """
     unflagged = sum(count for kind, count in counts.items() if not kind.filtered)
     foreign = sum(count for kind, count in counts.items() if kind.filtered and kind.zone != zone)
@@ -118,12 +119,14 @@ def judge_dump(zone: int, counts: t.Mapping[Kind, int], total: int | None = None
         return IGNORED, f"{asked} returned {unflagged} entries without NLM_F_DUMP_FILTERED"
     if foreign:
         return ZONE_ZERO_UNSAFE if zone == 0 else UNKNOWN, f"{asked} returned {foreign} entries of other zones"
+    seen = f"{asked} returned {members} entries, all flagged NLM_F_DUMP_FILTERED and of that zone"
+    if members and zone:
+        return EXACT, seen
+    if others_stayed:
+        return EXACT, f"{seen}, while entries of other zones were there before and after"
     if not members:
         return UNKNOWN, f"{asked} returned nothing, which any kernel may do"
-    seen = f"{asked} returned {members} entries, all flagged NLM_F_DUMP_FILTERED and of that zone"
-    if zone or (total is not None and total > members):
-        return EXACT, seen + ("" if zone else f", of {total} in the table")
-    return UNKNOWN, seen + "; whether zone 0 means every zone to this kernel shows in a throw-away namespace only"
+    return UNKNOWN, f"{seen}; whether zone 0 means every zone to this kernel shows in a throw-away namespace only"
 
 
 def kinds_of(message: bytes, meanings: t.Mapping[int, t.Any] | None = None) -> dict[Kind, int]:
@@ -258,13 +261,35 @@ def _on_live_table(why: str) -> Observed:
     try:
         with Channel.open() as channel:
             zones = has_zones(channel)
-            total, _limit = presence.counts(channel)
         if zones is False:
             evidence["zones"] = evidence["zone_filter"] = "a lookup by zone was refused with EOPNOTSUPP"
             return Observed("live_table", zones=False, zone_filter=UNSUPPORTED, evidence=evidence)
-        zone_filter, seen = judge_dump(0, kinds_of(messages.dump(zone=0), ZONE_MEANINGS), total)
+        others = _outside_zone_zero()
+        counts = kinds_of(messages.dump(zone=0), ZONE_MEANINGS)
+        zone_filter, seen = judge_dump(0, counts, bool(others and _outside_zone_zero(others)))
     except NetstateError as error:
         return Observed("none", evidence={"zone_filter": f"{why}; {error}"})
     evidence["zone_filter"] = f"{why}; {seen}"
     evidence["zones"] = "a lookup by zone was taken for one without a tuple (EINVAL)"
     return Observed("live_table", zones=zones, zone_filter=zone_filter, evidence=evidence)
+
+
+def _outside_zone_zero(known: t.Collection[bytes] | None = None) -> set[bytes]:
+    """Identities of some entries of other zones; of those ``known``, all that are there."""
+    found: set[bytes] = set()
+
+    def collector() -> t.Callable[[bytes], None]:
+        found.clear()
+        cell = Sieve(lambda kind, _message, layout: messages.identity_cut(layout) if kind.zone else ()).cell
+
+        def visit(message: bytes) -> None:
+            cut = cell(message)
+            if cut and (known is not None or len(found) < _SAMPLE):
+                identity = messages.identity(message, cut)
+                if known is None or identity in known:
+                    found.add(identity)
+
+        return visit
+
+    table.walk(messages.dump(), collector)
+    return found
