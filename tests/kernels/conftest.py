@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import signal
 import typing as t
 from pathlib import Path
 
@@ -74,6 +75,8 @@ def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         pytest.skip(why_not)
     wanted = {item.callspec.params["kernel"] for item in request.session.items if "kernel" in getattr(getattr(item, "callspec", None), "params", {})}
     fleet = Fleet(tmp_path_factory.mktemp("fleet"))
+    # A terminated run ends like an interrupted one: builds that it started end too.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         fleet.start([kernel for kernel in catalogue.load() if kernel in wanted])
         yield fleet
@@ -82,6 +85,7 @@ def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             _write(table, [fleet.run_of(kernel) for kernel in catalogue.load() if kernel in wanted], request.session.testsfailed)
     finally:
         fleet.close()
+        signal.signal(signal.SIGTERM, before)
 
 
 def _write(table: Path, runs: list[Run], failed: int) -> None:
