@@ -11,7 +11,7 @@ ARGS ?=
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test test-unit test-integration test-pyroute2 test-sanity lint bench clean
+.PHONY: help env demo test test-unit test-integration test-pyroute2 test-sanity test-kernels molecule lint bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*  ## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -23,7 +23,7 @@ demo: env  ## counts, flushes and flushes again zones of connections on this mac
 	@ANSIBLE_CALLBACK_RESULT_FORMAT=yaml .venv/bin/ansible-playbook playbooks/demo.yml
 
 test: env  ## all tests; the last line counts them
-	@tools/test unit integration pyroute2-ends sanity
+	@tools/test unit integration pyroute2-ends sanity molecule kernels-quick
 
 test-unit: env  ## tests that need neither root nor a kernel
 	@tools/test unit
@@ -36,6 +36,12 @@ test-pyroute2: env  ## the netlink code with every supported pyroute2 (tools/pyr
 
 test-sanity: env  ## ansible-test sanity
 	@tools/test sanity
+
+test-kernels: env  ## the modules on every kernel of the lab, from 5.10 to 7.3; writes docs/kernels.md; needs root
+	@tools/test kernels
+
+molecule: env  ## all molecule scenarios, on namespaces and on guests of the lab; needs root
+	@tools/test molecule-all
 
 lint:  ## ansible-lint, ruff, shellcheck, changelog, documentation, licences, the built collection
 	@tools/env lint
