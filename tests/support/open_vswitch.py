@@ -74,7 +74,7 @@ class Switch:
 
     def _run(self, *command: str) -> str:
         done = subprocess.run(
-            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=SECONDS * 2, check=False
+            command, env=self.environment, capture_output=True, text=True, timeout=SECONDS * 2, check=False
         )
         assert done.returncode == 0, f"{command}: {done.stderr}"
         return done.stdout

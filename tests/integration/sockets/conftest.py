@@ -52,8 +52,7 @@ def run_module() -> t.Callable[..., dict[str, t.Any]]:
         done = subprocess.run(
             [*through, sys.executable, *(["-c", AS_NOBODY] if nobody else ["-m", MODULE])],
             input=arguments,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             timeout=120,
             cwd=str(CLONE),

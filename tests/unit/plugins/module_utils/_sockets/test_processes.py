@@ -14,10 +14,10 @@ if t.TYPE_CHECKING:
     from pathlib import Path
 
 LIMITS = """\
-Limit                     Soft Limit           Hard Limit           Units     
-Max cpu time              unlimited            unlimited            seconds   
-Max open files            %-20s %-20s files     
-Max locked memory         8388608              8388608              bytes     
+Limit                     Soft Limit           Hard Limit           Units
+Max cpu time              unlimited            unlimited            seconds
+Max open files            %-20s %-20s files
+Max locked memory         8388608              8388608              bytes
 """
 
 SOCKETS = {
