@@ -77,7 +77,7 @@ def _results(hostvars: t.Any, hosts: t.Sequence[str], names: t.Sequence[str]) ->
     for host in hosts:
         variables = hostvars[host] if host in hostvars else {}
         found = [result for result in (variables.get(name) for name in names) if isinstance(result, t.Mapping) and not result.get("skipped")]
-        best = next((result for result in found if "ansible_facts" in result), found[0] if found else None)
+        best = next((result for result in found if "kernel_audit" in (result.get("ansible_facts") or {})), found[0] if found else None)
         results[str(host)] = _plain(best)
     return results
 

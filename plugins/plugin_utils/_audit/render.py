@@ -32,7 +32,7 @@ def rendered(report: t.Mapping[str, t.Any], template: str, kind: str) -> str:
     environment = ImmutableSandboxedEnvironment(
         autoescape=kind == "html", undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    environment.filters.update(cell=cell, md=markdown, json_text=json_text, thousands=thousands)
+    environment.filters.update(cell=cell, md=markdown, json_text=json_text, thousands=thousands, short=short)
     try:
         return environment.from_string(template).render(report=report, titles=_titles(report), where=_where(report))
     except TemplateError as error:
@@ -78,3 +78,11 @@ def json_text(value: t.Any) -> str:
 def thousands(value: float) -> str:
     """12 345 with a narrow no-break space."""
     return f"{value:,}".replace(",", "\u202f")
+
+
+def short(value: float) -> str:
+    """12 345 as it is, 1 234 567 as 1.2 M."""
+    for unit, name in ((10**9, "G"), (10**6, "M")):
+        if value >= unit:
+            return f"{value / unit:.1f}\u202f{name}"
+    return thousands(value)

@@ -46,15 +46,25 @@ class Rule:
             raise RuleError(f"rule {self.id}: {error}") from None
 
     def ask(self, values: t.Mapping[str, t.Any]) -> t.Iterator[str]:
-        """The evidence of each finding.
+        """The evidence of each finding. An item that lacks a value is passed over.
 
-        :raises NotJudged: when a value is not there
+        :raises NotJudged: when no item could be judged, if there are any
         :raises RuleError: when the expression is wrong in itself
         """
+        judged, asked = 0, 0
         for item in self._items(values):
+            asked += 1
             scope = dict(values, item=item)
-            if self._value(self._applies, scope):
-                yield self._value(lambda names: self._evidence.render(names), scope)[:_LONGEST_EVIDENCE]
+            try:
+                applies = self._value(self._applies, scope)
+                evidence = self._value(lambda names: self._evidence.render(names), scope)[:_LONGEST_EVIDENCE] if applies else None
+            except NotJudged:
+                continue
+            judged += 1
+            if evidence is not None:
+                yield evidence
+        if asked and not judged:
+            raise NotJudged
 
     def _items(self, values: t.Mapping[str, t.Any]) -> t.Iterable[t.Any]:
         if self._each is None:
