@@ -66,6 +66,9 @@ class ActionModule(ActionBase):
                 _replace(paths[kind], text)
         failed = report.fails(whole["summary"], options["fail_on"])
         told = {"changed": not self._task.check_mode, "files": paths, "summary": whole["summary"], "failed": failed}
+        wrong = sorted({f"{error} (on {one['name']})" for one in whole["hosts"] for error in one["rule_errors"]})
+        if wrong:
+            told["warnings"] = wrong[:10]
         if failed:
             told["msg"] = f"There are findings of severity {options['fail_on']} or above; see {', '.join(paths.values())}"
         return told
@@ -75,8 +78,9 @@ def _results(hostvars: t.Any, hosts: t.Sequence[str], names: t.Sequence[str]) ->
     """Host to the result that brought facts, else to the first that is there."""
     results: dict[str, t.Any] = {}
     for host in hosts:
-        variables = hostvars[host] if host in hostvars else {}
-        found = [result for result in (variables.get(name) for name in names) if isinstance(result, t.Mapping) and not result.get("skipped")]
+        variables = hostvars.get(host) or {}
+        kept = (variables.get(name) for name in names)
+        found = [result for result in kept if isinstance(result, t.Mapping) and not result.get("skipped")]
         best = next((result for result in found if "kernel_audit" in (result.get("ansible_facts") or {})), found[0] if found else None)
         results[str(host)] = _plain(best)
     return results

@@ -67,7 +67,8 @@ def _result(index: int, chance: random.Random) -> dict[str, t.Any]:
         facts["conntrack"] = conntrack(chance, kernel, zone_filter, ipv6)
         facts["ipvs"] = ipvs(chance, kernel)
         audit["namespaces"] = [
-            {"name": f"qrouter-{chance.getrandbits(32):08x}", "problems": {}, "conntrack": conntrack(chance, kernel, zone_filter, ipv6)} for _ in range(chance.choice((0, 0, 0, 3)))
+            {"name": f"qrouter-{chance.getrandbits(32):08x}", "problems": {}, "conntrack": conntrack(chance, kernel, zone_filter, ipv6)}
+            for _ in range(chance.choice((0, 0, 0, 3)))
         ]
         audit["namespaces_matched"] = len(audit["namespaces"])
     else:
@@ -110,7 +111,11 @@ def conntrack(chance: random.Random, kernel: str, zone_filter: str, ipv6: str) -
             "expectations": 0,
             "expectations_max": 1024,
         },
-        "statistics": {"drop": chance.choice((0, 0, 12, 400000)), "early_drop": chance.choice((0, 0, 0, 900000)), "insert_failed": chance.choice((0, 40, 2000))},
+        "statistics": {
+            "drop": chance.choice((0, 0, 12, 400000)),
+            "early_drop": chance.choice((0, 0, 0, 900000)),
+            "insert_failed": chance.choice((0, 40, 2000)),
+        },
         "settings": dict(SETTINGS),
     }
 

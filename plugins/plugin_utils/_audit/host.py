@@ -9,7 +9,8 @@ import datetime
 import re
 import typing as t
 
-from .rules import SEVERITIES, NotJudged, Rule
+from . import shape
+from .rules import SEVERITIES, NotJudged, Rule, RuleError
 
 AUDITED, PARTIAL, UNREACHABLE, FAILED = "audited", "partial", "unreachable", "failed"
 STATUSES = (AUDITED, PARTIAL, FAILED, UNREACHABLE)
@@ -36,6 +37,9 @@ def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
         # A shell that found no interpreter tells it in what it printed.
         printed = " ".join(str(result.get(name) or "") for name in ("module_stderr", "module_stdout"))
         return FAILED, _cleaned(f"{said} {printed}" if said else printed) or "no facts came back"
+    fault = shape.fault(facts)
+    if fault:
+        return FAILED, _cleaned(f"it returned no facts of this audit: {fault}")
     audit = facts["kernel_audit"]
     reasons = [f"{name}: {problem.get('text')}" for name, problem in sorted((audit.get("problems") or {}).items())]
     reasons += [
@@ -61,7 +65,7 @@ def judged(
     facts = dict((result or {}).get("ansible_facts") or {}) if status in (AUDITED, PARTIAL) else {}
     audit = facts.get("kernel_audit") or {}
     host = {"name": name, "status": status, "reason": reason}
-    findings, unjudged = _findings(host, facts, rules, thresholds, earlier)
+    findings, unjudged, errors = _findings(host, facts, rules, thresholds, earlier)
     conntrack = facts.get("conntrack") or {}
     return {
         **host,
@@ -87,6 +91,7 @@ def judged(
         "openvswitch": (facts.get("netlink_sockets") or {}).get("openvswitch") or [],
         "findings": findings,
         "not_judged": unjudged,
+        "rule_errors": errors,
     }
 
 
@@ -170,14 +175,16 @@ def _findings(
     rules: t.Sequence[Rule],
     thresholds: t.Mapping[str, t.Any],
     earlier: t.Mapping[str, t.Any] | None,
-) -> tuple[list[dict[str, t.Any]], list[str]]:
+) -> tuple[list[dict[str, t.Any]], list[str], list[str]]:
     shared: dict[str, t.Any] = {"host": host, "thresholds": thresholds, "own": facts}
     if "kernel_audit" in facts:
         shared["audit"] = facts["kernel_audit"]
     if "netlink_sockets" in facts:
         shared["netlink_sockets"] = facts["netlink_sockets"]
     spaces = [dict(shared, **values) for values in _spaces(facts, earlier)]
-    findings, unjudged = [], []
+    findings: list[dict[str, t.Any]] = []
+    unjudged: list[str] = []
+    errors: list[str] = []
     for rule in rules:
         for values in spaces if rule.per == "space" else spaces[:1]:
             try:
@@ -186,4 +193,6 @@ def _findings(
             except NotJudged:
                 if not values["space"]:
                     unjudged.append(rule.id)
-    return findings, unjudged
+            except RuleError as error:
+                errors.append(_cleaned(error))
+    return findings, unjudged, errors

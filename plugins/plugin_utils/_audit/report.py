@@ -40,7 +40,6 @@ def built(
     :param earlier: an earlier report
     :param synthetic: whether the results were made up, for measurements and examples
     :raises ReportError: for an earlier report that is none
-    :raises RuleError: for a rule that is wrong
     """
     before = _hosts_of(earlier) if earlier is not None else {}
     hosts = [host.judged(name, results[name], rules, thresholds, before.get(name)) for name in sorted(results, key=_natural)]

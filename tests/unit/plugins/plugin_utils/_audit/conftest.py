@@ -31,7 +31,7 @@ CONNTRACK: dict[str, t.Any] = {
     },
     "table": {"count": 100, "max": 262144, "buckets": 65536, "used_percent": 0.0, "max_per_bucket": 4.0, "expectations": 0},
     "statistics": {"drop": 0, "early_drop": 0, "insert_failed": 0},
-    "settings": {"nf_conntrack_tcp_timeout_established": 432000, "nf_conntrack_udp_timeout": 30, "nf_conntrack_udp_timeout_stream": 120, "nf_conntrack_acct": 0},
+    "settings": synthetic_fleet.SETTINGS,
 }
 NAMESPACE = {
     "name": "qrouter-1",

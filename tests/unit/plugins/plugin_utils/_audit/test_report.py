@@ -136,3 +136,33 @@ def test_an_earlier_report_that_is_none(earlier: t.Any, build: Build) -> None:
 def test_rates(uptime: t.Any, before: t.Any, seconds: t.Any, expected: tuple[t.Any, str]) -> None:
     rates, over = host.rates({"drop": 600}, uptime, before, seconds)
     assert (rates.get("drop"), over) == expected
+
+
+SHAPES: list[tuple[str, t.Any, str]] = [
+    ("conntrack", [], "facts.conntrack is no mapping"),
+    ("conntrack.table.used_percent", "99", "facts.conntrack.table.used_percent is of another type"),
+    ("conntrack.table.count", True, "facts.conntrack.table.count is of another type"),
+    ("conntrack.table", {}, "facts.conntrack.table lacks count"),
+    ("netlink_sockets.processes", {}, "facts.netlink_sockets.processes is no list"),
+    ("netlink_sockets.processes", [{}], "facts.netlink_sockets.processes[0] lacks pid"),
+    ("kernel_audit.namespaces", [{"name": 5}], "facts.kernel_audit.namespaces[0].name is of another type"),
+    ("kernel_audit", {}, "facts.kernel_audit lacks kernel"),
+]
+
+
+@pytest.mark.parametrize("path, value, why", SHAPES)
+def test_a_host_whose_facts_are_of_another_shape(path: str, value: t.Any, why: str, facts: dict[str, t.Any], build: Build) -> None:
+    *way, last = path.split(".")
+    target = facts
+    for step in way:
+        target = target[step]
+    target[last] = value
+    (one,) = build({"liar": {"ansible_facts": facts}})["hosts"]
+    assert (one["status"], one["reason"]) == ("failed", f"it returned no facts of this audit: {why}")
+
+
+def test_what_a_rule_cannot_compare_is_told_and_harms_nothing(facts: dict[str, t.Any], build: Build) -> None:
+    facts["conntrack"]["settings"]["nf_conntrack_udp_timeout"] = "long"
+    (one,) = build({"odd": {"ansible_facts": facts}})["hosts"]
+    assert any("conntrack-timeout-long" in error for error in one["rule_errors"])
+    assert "conntrack-zone-flush-native" in {finding["id"] for finding in one["findings"]}

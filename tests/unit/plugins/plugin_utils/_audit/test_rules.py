@@ -66,7 +66,10 @@ TABLE: list[tuple[dict[str, t.Any], set[tuple[str, str]]]] = [
     ({f"{C}.statistics.drop": 601, f"{K}.uptime_seconds": None}, set()),
     ({f"{C}.statistics.drop": 59, f"{K}.uptime_seconds": 10.0}, set()),  # a moment after the start
     ({f"{C}.settings.nf_conntrack_udp_timeout": 120}, {("conntrack-namespace-differs", "qrouter-1")}),
-    ({f"{C}.settings.nf_conntrack_udp_timeout": 121, f"{N}.settings.nf_conntrack_udp_timeout": 121}, {("conntrack-timeout-long", ""), ("conntrack-timeout-long", "qrouter-1")}),
+    (
+        {f"{C}.settings.nf_conntrack_udp_timeout": 121, f"{N}.settings.nf_conntrack_udp_timeout": 121},
+        {("conntrack-timeout-long", ""), ("conntrack-timeout-long", "qrouter-1")},
+    ),
     ({f"{C}.settings.nf_conntrack_max": 5, f"{N}.settings.nf_conntrack_max": 6}, set()),
     ({f"{N}.settings.nf_conntrack_acct": 1}, {("conntrack-namespace-differs", "qrouter-1")}),
     ({f"{C}.settings.nf_conntrack_helper": 1}, {("conntrack-helpers-automatic", "")}),
