@@ -111,7 +111,7 @@ EXAMPLES = r"""
 - name: Write the report
   netstate.kernel.audit_report:
     hosts: "{{ ansible_play_hosts_all }}"
-    dest: audit
+    dest: audit-report
     rules:
       - my-rules.yml
     templates: my-templates
@@ -123,7 +123,7 @@ files:
   description: Format to path.
   returned: success
   type: dict
-  sample: {html: /home/me/audit/report.html}
+  sample: {html: /home/me/audit-report/report.html}
 summary:
   description: Hosts by status, findings by severity, as in C(report.json).
   returned: success

@@ -137,8 +137,10 @@ def facts(pid: int, known: t.Mapping[int, table.Socket], proc: str = processes.P
 
 def _projected(process: processes.Process, generic: int | None, mode: str, ports: int, handlers: int) -> dict[str, t.Any]:
     """Open files with a socket for each port and handler, and with those that the mode needs."""
-    others = process.open_files - (generic or 0)
     wanted, worst = need(mode, ports, handlers), ports * handlers
+    # A few generic sockets are for other things than upcalls (three in release 3.1).
+    for_upcalls = min(generic or 0, worst if wanted is None else wanted)
+    others = process.open_files - for_upcalls
     return {
         "sockets": wanted,
         "open_files": None if wanted is None else others + wanted,

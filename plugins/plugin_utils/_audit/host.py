@@ -164,6 +164,13 @@ def _spaces(facts: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None)
         yield values
 
 
+def _entries(facts: t.Mapping[str, t.Any]) -> dict[str, int]:
+    """The connections that share the host's buckets, where the host's own are known."""
+    spaces = [facts, *((facts.get("kernel_audit") or {}).get("namespaces") or [])]
+    counts = [((space.get("conntrack") or {}).get("table") or {}).get("count") for space in spaces]
+    return {} if counts[0] is None else {"entries": sum(count or 0 for count in counts)}
+
+
 def _differing(host: t.Mapping[str, t.Any], space: t.Mapping[str, t.Any]) -> list[str]:
     names = sorted((set(host) & set(space)) - _NOT_SETTINGS)
     return [f"{name} {space[name]} (host {host[name]})" for name in names if host[name] != space[name]]
@@ -181,6 +188,7 @@ def _findings(
         shared["audit"] = facts["kernel_audit"]
     if "netlink_sockets" in facts:
         shared["netlink_sockets"] = facts["netlink_sockets"]
+    shared.update(_entries(facts))
     spaces = [dict(shared, **values) for values in _spaces(facts, earlier)]
     findings: list[dict[str, t.Any]] = []
     unjudged: list[str] = []

@@ -15,6 +15,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 
 CLONE = Path(__file__).resolve().parents[3]
 LAB = CLONE / "tests" / "kernels" / "lab"
@@ -31,7 +32,7 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def guests() -> dict[str, dict[str, t.Any]]:
     """Name to host variables."""
     done = run(str(LAB), "inventory")
-    hosts = json.loads(done.stdout)["all"]["children"]["lab"]["hosts"] if done.returncode == 0 and done.stdout.strip() else {}
+    hosts = yaml.safe_load(done.stdout)["all"]["children"]["lab"]["hosts"] if done.returncode == 0 and done.stdout.strip() else {}
     if not hosts:
         pytest.skip("no guest of the kernel lab is up")
     return hosts

@@ -133,3 +133,12 @@ def test_a_wrong_template_is_named(build: Build) -> None:
 @pytest.mark.parametrize("value, text", [(999, "999"), (12345, "12\u202f345"), (10656178, "10.7\u202fM"), (3 * 10**9, "3.0\u202fG")])
 def test_short(value: int, text: str) -> None:
     assert render.short(value) == text
+
+
+@pytest.mark.parametrize("number", [0, 40])
+def test_json_keeps_its_schema(number: int, build: Build) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((TEMPLATES.parent / "files" / "report.schema.json").read_text(encoding="utf-8"))
+    earlier = build(synthetic_fleet.results(number))
+    for report in (earlier, build(synthetic_fleet.results(number + 5, seed=6), earlier)):
+        jsonschema.validate(json.loads(rendered(report, "json")), schema)
