@@ -62,7 +62,7 @@ class Tally:
 
     method: str = NONE
     deleted: collections.Counter[int] = dataclasses.field(default_factory=collections.Counter)  # by protocol
-    gone: int = 0
+    gone: collections.Counter[int] = dataclasses.field(default_factory=collections.Counter)
 
 
 class Flush:
@@ -207,7 +207,7 @@ class Flush:
             "changed": bool(matched if self._foretells() else deleted),
             "matched": matched,
             "deleted": deleted,
-            "already_gone": sum(tally.gone for tally in self._tallies.values()),
+            "already_gone": sum(sum(tally.gone.values()) for tally in self._tallies.values()),
             "remaining": self._remaining,
             "method": self._method(),
             "zones": self._zone_rows(),
@@ -254,7 +254,7 @@ class Flush:
                     "zone": zone,
                     "matched": len(self._reading.found.get(zone, ())),
                     "deleted": sum(tally.deleted.values()),
-                    "already_gone": tally.gone,
+                    "already_gone": sum(tally.gone.values()),
                     "method": tally.method,
                 }
             )
@@ -265,7 +265,7 @@ class Flush:
         sides: dict[str, dict[str, dict[str, int]]] = {"before": {}, "after": {}}
         for zone, entries in sorted(self._reading.found.items()):
             tally = self._tallies.get(zone, Tally())
-            going = _by_protocol(entries.values()) if self._foretells() else tally.deleted
+            going = _by_protocol(entries.values()) if self._foretells() else tally.deleted + tally.gone
             before = self._reading.seen[zone]
             sides["before"][f"zone {zone}"] = _named(before)
             sides["after"][f"zone {zone}"] = _named({number: before[number] - going[number] for number in before})
@@ -302,11 +302,16 @@ def _delete(channel: Channel, zone: int, entries: t.Mapping[bytes, Kind], tally:
         if not chunk:
             return
         failures = channel.batch(asked, [messages.delete(identity) for identity, _kind in chunk])
-        tally.deleted.update(_by_protocol(kind for index, (_id, kind) in enumerate(chunk) if index not in failures))
-        others = [code for code in failures.values() if code != errno.ENOENT]
-        tally.gone += len(failures) - len(others)
+        others = {code for code in failures.values() if code != errno.ENOENT}
+        for index, (_identity, kind) in enumerate(chunk):
+            code = failures.get(index)
+            if code is None:
+                tally.deleted[kind.protocol] += 1
+            elif code == errno.ENOENT:
+                tally.gone[kind.protocol] += 1
         if others:
-            raise NetstateError(f"{asked} ({len(others)} of a batch of {len(chunk)})", others[0])
+            count = sum(code in others for code in failures.values())
+            raise NetstateError(f"{asked} ({count} of a batch of {len(chunk)})", min(others))
 
 
 def _by_protocol(kinds: t.Iterable[Kind]) -> collections.Counter[int]:

@@ -281,11 +281,13 @@ def _protocols(prefix: str, values: list[str] | None) -> frozenset[int] | None:
         else:
             names = ", ".join(sorted(wire.PROTOCOLS))
             raise OptionError(prefix + "protocols", value, f"give a number from 0 to 255, or one of {names}")
+    if len(numbers) == 256:
+        raise OptionError(prefix + "protocols", values, "that is every protocol: leave it out")
     return frozenset(numbers)
 
 
 def _addresses(option: str, values: list[str], family: int) -> Addresses:
-    sides: tuple[dict, dict] = ({}, {})
+    sides: tuple[list, list] = ([], [])
     for value in values:
         text = str(value).strip()
         negated = text.startswith("!")
@@ -293,9 +295,21 @@ def _addresses(option: str, values: list[str], family: int) -> Addresses:
         at = wire.AF_INET if network.version == 4 else wire.AF_INET6
         if family not in (wire.AF_UNSPEC, at):
             raise OptionError(option, value, f"family: {wire.FAMILY_NAMES[family]} excludes it")
-        key = (at, int(network.netmask))
-        sides[negated].setdefault(key, set()).add(int(network.network_address))
-    return Addresses(*({key: frozenset(found) for key, found in side.items()} for side in sides))
+        sides[negated].append(network)
+    return Addresses(*(_by_mask(option, values, networks) for networks in sides))
+
+
+def _by_mask(option: str, values: list[str], networks: list[t.Any]) -> dict[tuple[int, int], frozenset[int]]:
+    found: dict[tuple[int, int], set[int]] = {}
+    for version, at in ((4, wire.AF_INET), (6, wire.AF_INET6)):
+        for network in ipaddress.collapse_addresses(one for one in networks if one.version == version):
+            if network.prefixlen == 0:
+                raise OptionError(option, values, f"together these are every IPv{version} address: {_EVERY % version}")
+            found.setdefault((at, int(network.netmask)), set()).add(int(network.network_address))
+    return {key: frozenset(numbers) for key, numbers in found.items()}
+
+
+_EVERY = "leave it out, or give family: ipv%d"
 
 
 def _network(option: str, value: object, text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
@@ -309,7 +323,7 @@ def _network(option: str, value: object, text: str) -> ipaddress.IPv4Network | i
     if exact.ip != network.network_address:
         raise OptionError(option, value, f"host bits are set: write {network}, or {exact.ip}")
     if network.prefixlen == 0:
-        raise OptionError(option, value, f"that is every address: leave it out, or give family: ipv{network.version}")
+        raise OptionError(option, value, f"that is every address: {_EVERY % network.version}")
     if exact.ip.is_unspecified and network.num_addresses == 1:
         raise OptionError(option, value, "the unspecified address is not 'any': leave the option out to select any")
     return network

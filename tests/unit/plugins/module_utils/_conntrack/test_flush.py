@@ -310,6 +310,7 @@ def test_entries_that_ended_meanwhile_are_already_gone(
     assert (result["matched"], result["deleted"], result["already_gone"]) == (3, deleted, 3 - deleted)
     assert result["changed"] is (deleted > 0)
     assert result["zones"] == [{"zone": 5, "matched": 3, "deleted": deleted, "already_gone": 3 - deleted, "method": "entries"}]
+    assert result["diff"]["after"] == {"zone 5": {}}
     assert scripted.host.numbers() == [number for number in EVERY if number not in (11, 12, 13, *vanished)]
 
 
