@@ -23,7 +23,7 @@ if t.TYPE_CHECKING:
 SYSTEM_PYTHONS = ("/usr/bin/python3", "/usr/libexec/platform-python", "/usr/bin/python")
 
 
-def run(module: AnsibleModule, job: t.Callable[[], dict[str, t.Any]]) -> t.NoReturn:
+def run(module: AnsibleModule, job: t.Callable[[], dict[str, t.Any]]) -> None:
     """Ends the module with what ``job`` returns, or with a failure that names what was asked and what was done.
 
     :param job: reads its options first, so that bad ones are refused before anything is opened
@@ -45,5 +45,5 @@ def require_pyroute2(module: AnsibleModule) -> None:
         interpreter = probe_interpreters_for_module(SYSTEM_PYTHONS, library.NAME)
         if interpreter:
             respawn_module(interpreter)  # does not return
-    wanted = "%s >= %s" % (library.NAME, library.MINIMUM)
+    wanted = f"{library.NAME} >= {library.MINIMUM}"
     module.fail_json(msg=missing_required_lib(wanted), exception=library.IMPORT_ERROR)

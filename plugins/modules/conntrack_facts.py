@@ -8,7 +8,6 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: conntrack_facts
 short_description: Gather facts about a kernel's connection tracking
-version_added: 0.1.0
 author:
   - netstate maintainers (@netstate)
 description:
@@ -70,7 +69,9 @@ ansible_facts:
       type: dict
       contains:
         available:
-          description: Whether the table can be read. All but the settings is missing from the facts if not.
+          description:
+            - Whether the table can be read. If not, there are no RV(ansible_facts.conntrack.table), RV(ansible_facts.conntrack.statistics),
+              RV(ansible_facts.conntrack.zones) and RV(ansible_facts.conntrack.protocols), and the capabilities are unknown.
           returned: always
           type: bool
         reason:
@@ -105,8 +106,8 @@ ansible_facts:
           type: str
           sample: '2026-11-30T15:03:36Z'
         capabilities:
-          description: What was observed; V(null) where nothing could be.
-          returned: when in O(gather_subset) and available
+          description: What was observed; V(null) (RV(ansible_facts.conntrack.capabilities.zone_filter) V(unknown)) where nothing could be.
+          returned: when in O(gather_subset)
           type: dict
           contains:
             zones:

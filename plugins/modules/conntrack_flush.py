@@ -8,7 +8,6 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: conntrack_flush
 short_description: Flush conntrack entries, never more than was asked
-version_added: 0.1.0
 author:
   - netstate maintainers (@netstate)
 description:
@@ -229,12 +228,10 @@ def main() -> None:
             most=params["max_entries"],
             recount=params["recount"],
             check=module.check_mode,
+            diff=module._diff,
         )
         _module.require_pyroute2(module)
-        result = flush(order, params["netns"])
-        if not module._diff:
-            del result["diff"]
-        return result
+        return flush(order, params["netns"])
 
     _module.run(module, job)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: conntrack_info
 short_description: Read conntrack entries
-version_added: 0.1.0
 author:
   - netstate maintainers (@netstate)
 description:

@@ -63,7 +63,7 @@ def insert(requests: t.Iterable[bytes]) -> None:
             if not chunk:
                 return
             failures = channel.batch("making test entries", chunk)
-            assert not failures, "entries refused: %r" % failures
+            assert not failures, f"entries refused: {failures!r}"
 
 
 def many(count: int, zone_of: t.Callable[[int], int], first: int = 0) -> t.Iterator[bytes]:

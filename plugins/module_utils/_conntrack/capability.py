@@ -19,7 +19,7 @@ import typing as t
 from .._netlink import namespace
 from .._netlink.channel import Channel, read_list
 from .._netlink.errors import NO_ZONES, NetstateError
-from . import messages, presence, table, wire
+from . import messages, table, wire
 from .sieve import Kind, Sieve
 
 EXACT, ZONE_ZERO_UNSAFE, IGNORED, UNSUPPORTED, UNKNOWN = (
@@ -32,6 +32,7 @@ EXACT, ZONE_ZERO_UNSAFE, IGNORED, UNSUPPORTED, UNKNOWN = (
 ZONE_MEANINGS = {errno.EOPNOTSUPP: NO_ZONES}
 
 _TCP = wire.PROTOCOLS["tcp"]
+_SAMPLE = 1000  # entries of other zones, to see whether one of them stays
 _SECONDS = 60  # of life for an entry made here; the namespace is gone long before
 _ASSURED = wire.STATUS_BITS["SEEN_REPLY"] | wire.STATUS_BITS["ASSURED"] | wire.STATUS_BITS["CONFIRMED"]
 
@@ -96,10 +97,7 @@ def judge_flush(after_one: frozenset[int], after_zero: frozenset[int]) -> tuple[
     :param after_one: zones that still held their entry after a flush of zone 1
     :param after_zero: and after a flush of zone 0 on top
     """
-    seen = "flushing zone 1 of zones 0, 1, 2 left %s; flushing zone 0 then left %s" % (
-        _shown(after_one),
-        _shown(after_zero),
-    )
+    seen = f"flushing zone 1 of zones 0, 1, 2 left {_shown(after_one)}; flushing zone 0 then left {_shown(after_zero)}"
     if after_one == {0, 2}:
         if after_zero == {2}:
             return EXACT, seen
@@ -107,26 +105,28 @@ def judge_flush(after_one: frozenset[int], after_zero: frozenset[int]) -> tuple[
     return (IGNORED if not after_one else UNKNOWN), seen
 
 
-def judge_dump(zone: int, counts: t.Mapping[Kind, int], total: int | None = None) -> tuple[str, str]:
+def judge_dump(zone: int, counts: t.Mapping[Kind, int], others_stayed: bool = False) -> tuple[str, str]:
     """What the answer to a dump by one zone, and nothing else, tells of the zone filter.
 
     :param counts: entries by kind
-    :param total: entries of the namespace, all zones, where that was asked
+    :param others_stayed: whether entries of other zones were seen in the table both before and after the dump
     """
     unflagged = sum(count for kind, count in counts.items() if not kind.filtered)
     foreign = sum(count for kind, count in counts.items() if kind.filtered and kind.zone != zone)
     members = sum(counts.values()) - unflagged - foreign
-    asked = "a dump by zone %d alone" % zone
+    asked = f"a dump by zone {zone} alone"
     if unflagged:
-        return IGNORED, "%s returned %d entries without NLM_F_DUMP_FILTERED" % (asked, unflagged)
+        return IGNORED, f"{asked} returned {unflagged} entries without NLM_F_DUMP_FILTERED"
     if foreign:
-        return ZONE_ZERO_UNSAFE if zone == 0 else UNKNOWN, "%s returned %d entries of other zones" % (asked, foreign)
+        return ZONE_ZERO_UNSAFE if zone == 0 else UNKNOWN, f"{asked} returned {foreign} entries of other zones"
+    seen = f"{asked} returned {members} entries, all flagged NLM_F_DUMP_FILTERED and of that zone"
+    if members and zone:
+        return EXACT, seen
+    if others_stayed:
+        return EXACT, f"{seen}, while entries of other zones were there before and after"
     if not members:
-        return UNKNOWN, "%s returned nothing, which any kernel may do" % asked
-    seen = "%s returned %d entries, all flagged NLM_F_DUMP_FILTERED and of that zone" % (asked, members)
-    if zone or (total is not None and total > members):
-        return EXACT, seen + ("" if zone else ", of %d in the table" % total)
-    return UNKNOWN, seen + "; whether zone 0 means every zone to this kernel shows in a throw-away namespace only"
+        return UNKNOWN, f"{asked} returned nothing, which any kernel may do"
+    return UNKNOWN, f"{seen}; whether zone 0 means every zone to this kernel shows in a throw-away namespace only"
 
 
 def kinds_of(message: bytes, meanings: t.Mapping[int, t.Any] | None = None) -> dict[Kind, int]:
@@ -205,9 +205,13 @@ def _try(channel: Channel, message: bytes) -> str | None:
     return None
 
 
+def _answer(refusal: str | None) -> str:
+    return f"refused with {refusal}" if refusal else "accepted"
+
+
 def _try_zones(channel: Channel, evidence: dict[str, str]) -> bool | None:
     refusals = [_try(channel, _entry(zone, zone=zone)) for zone in (1, 2)]
-    evidence["zones"] = "an entry of zone 1 was %s" % ("refused with %s" % refusals[0] if refusals[0] else "accepted")
+    evidence["zones"] = f"an entry of zone 1 was {_answer(refusals[0])}"
     if refusals[0] == "EOPNOTSUPP":
         evidence["zone_filter"] = evidence["zones"]
         return False
@@ -217,7 +221,7 @@ def _try_zones(channel: Channel, evidence: dict[str, str]) -> bool | None:
 def _try_labels(channel: Channel, evidence: dict[str, str]) -> bool:
     # ENOSPC: built in, but no rule of this namespace uses labels, so entries have no room for them.
     refusal = _try(channel, messages.update(*_tuples(0, 4), labels=bytes(16)))
-    evidence["labels"] = "labels for an entry were %s" % ("refused with %s" % refusal if refusal else "accepted")
+    evidence["labels"] = f"labels for an entry were {_answer(refusal)}"
     return refusal != "EOPNOTSUPP"
 
 
@@ -226,10 +230,7 @@ def _try_status(channel: Channel, evidence: dict[str, str]) -> bool | None:
         return None
     counts = kinds_of(messages.dump(wire.AF_INET, status=wire.STATUS_BITS["ASSURED"]))
     others = sum(count for kind, count in counts.items() if not kind.status & wire.STATUS_BITS["ASSURED"])
-    evidence["status_filter"] = "a dump by status ASSURED returned %d entries, %d without it" % (
-        sum(counts.values()),
-        others,
-    )
+    evidence["status_filter"] = f"a dump by status ASSURED returned {sum(counts.values())} entries, {others} without it"
     return not others
 
 
@@ -240,13 +241,13 @@ def _try_tuple_filter(channel: Channel, evidence: dict[str, str]) -> str | None:
     try:
         found = read_list("trial dump", request)
     except NetstateError as error:
-        evidence["tuple_filter_ipv6"] = "a dump by one of two IPv6 sources was refused with %s" % error.code
+        evidence["tuple_filter_ipv6"] = f"a dump by one of two IPv6 sources was refused with {error.code}"
         return UNSUPPORTED
     sources = [_source_number(message) for message in found]
     verdicts = {(4,): "right", (5,): "inverted", (4, 5): IGNORED}
     names = {4: "that one", 5: "the other one"}
     shown = " and ".join(names.get(number, "another") for number in sorted(sources)) or "nothing"
-    evidence["tuple_filter_ipv6"] = "a dump by one of two IPv6 sources returned %s" % shown
+    evidence["tuple_filter_ipv6"] = f"a dump by one of two IPv6 sources returned {shown}"
     return verdicts.get(tuple(sorted(sources)))
 
 
@@ -260,13 +261,35 @@ def _on_live_table(why: str) -> Observed:
     try:
         with Channel.open() as channel:
             zones = has_zones(channel)
-            total, _limit = presence.counts(channel)
         if zones is False:
             evidence["zones"] = evidence["zone_filter"] = "a lookup by zone was refused with EOPNOTSUPP"
             return Observed("live_table", zones=False, zone_filter=UNSUPPORTED, evidence=evidence)
-        zone_filter, seen = judge_dump(0, kinds_of(messages.dump(zone=0), ZONE_MEANINGS), total)
+        others = _outside_zone_zero()
+        counts = kinds_of(messages.dump(zone=0), ZONE_MEANINGS)
+        zone_filter, seen = judge_dump(0, counts, bool(others and _outside_zone_zero(others)))
     except NetstateError as error:
-        return Observed("none", evidence={"zone_filter": "%s; %s" % (why, error)})
-    evidence["zone_filter"] = "%s; %s" % (why, seen)
+        return Observed("none", evidence={"zone_filter": f"{why}; {error}"})
+    evidence["zone_filter"] = f"{why}; {seen}"
     evidence["zones"] = "a lookup by zone was taken for one without a tuple (EINVAL)"
     return Observed("live_table", zones=zones, zone_filter=zone_filter, evidence=evidence)
+
+
+def _outside_zone_zero(known: t.Collection[bytes] | None = None) -> set[bytes]:
+    """Identities of some entries of other zones; of those ``known``, all that are there."""
+    found: set[bytes] = set()
+
+    def collector() -> t.Callable[[bytes], None]:
+        found.clear()
+        cell = Sieve(lambda kind, _message, layout: messages.identity_cut(layout) if kind.zone else ()).cell
+
+        def visit(message: bytes) -> None:
+            cut = cell(message)
+            if cut and (known is not None or len(found) < _SAMPLE):
+                identity = messages.identity(message, cut)
+                if known is None or identity in known:
+                    found.add(identity)
+
+        return visit
+
+    table.walk(messages.dump(), collector)
+    return found

@@ -42,7 +42,7 @@ def parse_subsets(values: t.Sequence[str]) -> frozenset[str]:
         name = name.lstrip("!").strip()
         if name not in SUBSETS + ("all", "min"):
             choices = ", ".join(("all", "min") + SUBSETS)
-            raise OptionError("gather_subset", value, "give names of %s, '!' in front to leave one out" % choices)
+            raise OptionError("gather_subset", value, f"give names of {choices}, '!' in front to leave one out")
         side.update(SUBSETS if name == "all" else () if name == "min" else (name,))
     only_exclusions = not any(not value.strip().startswith("!") for value in values)
     return frozenset((set(DEFAULT) if only_exclusions else wanted) - unwanted)
@@ -73,22 +73,21 @@ def _gather(subsets: t.Collection[str]) -> dict[str, t.Any]:
     }
     if present.tracks and "settings" in subsets:
         facts["settings"] = kernel.sysctls(SYSCTLS, PREFIX)
-    if not present.available:
-        return facts
-    try:
-        _read(facts, subsets)
-    except NetstateError as error:
-        if error.number not in (errno.EPERM, errno.EACCES) or error.reason is None:
-            raise
-        facts.update(available=False, reason=error.reason.slug, reason_text=str(error))
+    if present.available:
+        try:
+            _read(facts, subsets)
+        except NetstateError as error:
+            if error.number not in (errno.EPERM, errno.EACCES) or error.reason is None:
+                raise
+            facts.update(available=False, reason=error.reason.slug, reason_text=str(error))
+    if "capabilities" in subsets:
+        facts["capabilities"] = _capabilities(facts["reason_text"])
     return facts
 
 
 def _read(facts: dict[str, t.Any], subsets: t.Collection[str]) -> None:
     with Channel.open() as channel:
         count, limit = presence.counts(channel)
-    if "capabilities" in subsets:
-        facts["capabilities"] = _capabilities()
     if "table" in subsets:
         facts["table"] = _table(count, limit)
     if "statistics" in subsets:
@@ -101,8 +100,9 @@ def _read(facts: dict[str, t.Any], subsets: t.Collection[str]) -> None:
             facts["protocols"] = protocols(kinds)
 
 
-def _capabilities() -> dict[str, t.Any]:
-    observed = capability.observe()
+def _capabilities(why_not: str | None) -> dict[str, t.Any]:
+    """What was observed, or why nothing could be."""
+    observed = capability.Observed("none", evidence={"zone_filter": why_not}) if why_not else capability.observe()
     return {
         "zones": observed.zones,
         "zone_filter": observed.zone_filter,
@@ -124,7 +124,7 @@ def _switch(name: str) -> bool | None:
 
 
 def _setting(name: str) -> int | None:
-    value = kernel.sysctl("%s/%s%s" % (SYSCTLS, PREFIX, name))
+    value = kernel.sysctl(f"{SYSCTLS}/{PREFIX}{name}")
     return value if isinstance(value, int) else None
 
 

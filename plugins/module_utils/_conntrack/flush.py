@@ -39,6 +39,7 @@ class Order:
     :ivar most: refuse, touching nothing, when more entries than this would go; ``None`` for no limit
     :ivar recount: count again afterwards
     :ivar check: tell what would happen, change nothing
+    :ivar diff: tell the entries by zone and protocol, before and after
     """
 
     selection: Selection
@@ -46,6 +47,7 @@ class Order:
     most: int | None = None
     recount: bool = False
     check: bool = False
+    diff: bool = False
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 0:
@@ -131,7 +133,7 @@ class Flush:
         self._proof = self._told()
         most = self._order.most
         if most is not None and reading.matched() > most:
-            asked = "flushing %d entries where max_entries allows %d" % (reading.matched(), most)
+            asked = f"flushing {reading.matched()} entries where max_entries allows {most}"
             raise NetstateError(asked, None, TOO_MANY)
 
     def _read_table(self, held: int) -> Reading:
@@ -164,7 +166,7 @@ class Flush:
 
     def _prove(self, zone: int) -> tuple[str, str]:
         """Whether a flush of this zone takes its members only; for zone 0 by trial, since a half-fixed kernel takes it for all."""
-        proof = self._reading.proofs.get(zone, (capability.UNKNOWN, "zone %d was read with all others" % zone))
+        proof = self._reading.proofs.get(zone, (capability.UNKNOWN, f"zone {zone} was read with all others"))
         if zone == 0 and proof[0] == capability.UNKNOWN:
             try:
                 proof = capability.zone_filter_in_throwaway()
@@ -183,7 +185,7 @@ class Flush:
         for zone in sorted(found):
             tally = self._tallies[zone]
             if tally.method == KERNEL:
-                channel.ask("flush of conntrack zone %d" % zone, messages.flush_zone(zone), capability.ZONE_MEANINGS)
+                channel.ask(f"flush of conntrack zone {zone}", messages.flush_zone(zone), capability.ZONE_MEANINGS)
                 tally.deleted.update(_by_protocol(found[zone].values()))
             else:
                 _delete(channel, zone, found[zone], tally)
@@ -194,7 +196,7 @@ class Flush:
         matched = reading.matched()
         deleted = sum(sum(tally.deleted.values()) for tally in self._tallies.values())
         kinds = collections.Counter(kind for entries in reading.found.values() for kind in entries.values())
-        return {
+        result: dict[str, t.Any] = {
             "changed": bool(matched if check else deleted),
             "matched": matched,
             "deleted": deleted,
@@ -206,8 +208,10 @@ class Flush:
             "assured": sum(n for kind, n in kinds.items() if kind.status & wire.STATUS_BITS["ASSURED"]),
             "proof": {"filter": self._proof[0], "evidence": self._proof[1]},
             "unavailable_reason": self._unavailable.text if self._unavailable else None,
-            "diff": self._diff(),
         }
+        if self._order.diff:
+            result["diff"] = self._diff()
+        return result
 
     def _told(self) -> tuple[str, str]:
         """The proof that the result shows: the worst news first, then what is known, and how many zones say so."""
@@ -215,7 +219,7 @@ class Flush:
         for verdict in (capability.IGNORED, capability.ZONE_ZERO_UNSAFE, capability.EXACT):
             told = [evidence for found, evidence in proofs.values() if found == verdict]
             if told:
-                more = "" if len(told) == 1 else " (and so for %d more zones)" % (len(told) - 1)
+                more = "" if len(told) == 1 else f" (and so for {len(told) - 1} more zones)"
                 return verdict, told[0] + more
         if proofs:
             return next(iter(proofs.values()))
@@ -224,7 +228,7 @@ class Flush:
             ENTRIES: "entries go one by one, by their own bytes",
             NONE: "nothing is to be deleted",
         }
-        return capability.UNKNOWN, "no dump by one zone alone was made: %s" % way[self._method()]
+        return capability.UNKNOWN, f"no dump by one zone alone was made: {way[self._method()]}"
 
     def _method(self) -> str:
         methods = {tally.method for tally in self._tallies.values()} - {NONE}
@@ -252,15 +256,15 @@ class Flush:
             tally = self._tallies.get(zone, Tally())
             going = _by_protocol(entries.values()) if self._order.check else tally.deleted
             before = self._reading.seen[zone]
-            sides["before"]["zone %d" % zone] = _named(before)
-            sides["after"]["zone %d" % zone] = _named({number: before[number] - going[number] for number in before})
+            sides["before"][f"zone {zone}"] = _named(before)
+            sides["after"][f"zone {zone}"] = _named({number: before[number] - going[number] for number in before})
         return sides
 
 
 def flush(order: Order, netns: str | None = None) -> dict[str, t.Any]:
     """Carries out an order in a network namespace.
 
-    :returns: the module's result keys, ``diff`` among them
+    :returns: the module's result keys
     :raises NetstateError: with the same keys in ``done``
     """
     try:
@@ -279,7 +283,7 @@ def flush_is_cheaper(entries: int, held: int, buckets: int) -> bool:
 
 
 def _delete(channel: Channel, zone: int, entries: t.Mapping[bytes, Kind], tally: Tally) -> None:
-    asked = "deleting entries of conntrack zone %d" % zone
+    asked = f"deleting entries of conntrack zone {zone}"
     size = channel.batch_size()
     pairs = iter(entries.items())
     while True:
@@ -291,7 +295,7 @@ def _delete(channel: Channel, zone: int, entries: t.Mapping[bytes, Kind], tally:
         others = [code for code in failures.values() if code != errno.ENOENT]
         tally.gone += len(failures) - len(others)
         if others:
-            raise NetstateError("%s (%d of a batch of %d)" % (asked, len(others), len(chunk)), others[0])
+            raise NetstateError(f"{asked} ({len(others)} of a batch of {len(chunk)})", others[0])
 
 
 def _by_protocol(kinds: t.Iterable[Kind]) -> collections.Counter[int]:
@@ -303,5 +307,5 @@ def _named(counts: t.Mapping[int, int]) -> dict[str, int]:
 
 
 def _unproven(proof: tuple[str, str]) -> NetstateError:
-    reason = Reason(UNPROVEN.slug, "it is not proven safe: %s. %s" % (proof[1], UNPROVEN.text))
+    reason = Reason(UNPROVEN.slug, f"it is not proven safe: {proof[1]}. {UNPROVEN.text}")
     return NetstateError("method: kernel", None, reason)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import heapq
 import itertools
 import typing as t
@@ -96,7 +97,7 @@ def _inspect(query: Query) -> dict[str, t.Any]:
     if wanted.zones is not None:
         with Channel.open() as channel:
             if capability.has_zones(channel) is False:
-                raise NetstateError("selecting by zone", None, NO_ZONES)
+                raise NetstateError("selecting by zone", errno.EOPNOTSUPP, NO_ZONES)
     # Reading by one zone is only a saving here: whatever the kernel returns is judged again.
     zone = next(iter(wanted.zones)) if wanted.zones is not None and len(wanted.zones) == 1 else None
     collector, _flags = table.walk(

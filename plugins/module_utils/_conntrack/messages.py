@@ -272,7 +272,7 @@ def tuple_of(source: bytes, destination: bytes, protocol: int, zone: int | None 
     :param parts: protocol attributes by the end of their name in lower case: ``src_port``, ``icmp_id`` ...
     """
     version = "V4" if len(source) == 4 else "V6"
-    address = [["CTA_IP_%s_SRC" % version, source], ["CTA_IP_%s_DST" % version, destination]]
+    address = [[f"CTA_IP_{version}_SRC", source], [f"CTA_IP_{version}_DST", destination]]
     proto = [["CTA_PROTO_NUM", protocol]] + [["CTA_PROTO_" + name.upper(), value] for name, value in parts.items()]
     attributes: list[t.Any] = [["CTA_TUPLE_IP", {"attrs": address}], ["CTA_TUPLE_PROTO", {"attrs": proto}]]
     if zone is not None:

@@ -79,9 +79,9 @@ def _answers() -> bool:
 def _why_not(tracker: str, reader: str) -> Reason | None:
     for state, name in ((tracker, TRACKER), (reader, READER)):
         if state == kernel.ABSENT:
-            return Reason(NOT_BUILT.slug, "%s is neither built in nor installed for this kernel" % name)
+            return Reason(NOT_BUILT.slug, f"{name} is neither built in nor installed for this kernel")
     if tracker == kernel.LOADABLE:
-        return Reason(NOT_LOADED.slug, "%s is not loaded, so nothing is tracked" % TRACKER)
+        return Reason(NOT_LOADED.slug, f"{TRACKER} is not loaded, so nothing is tracked")
     if reader == kernel.LOADABLE:
         return _UNLOADED_READER
     if not kernel.has_protocol(NETLINK_NETFILTER):
@@ -94,7 +94,7 @@ def counts(channel: Channel) -> tuple[int, int]:
 
     :raises NetstateError: ``not_permitted`` without CAP_NET_ADMIN
     """
-    meanings = {errno.EINVAL: Reason(NOT_BUILT.slug, "the kernel answers as if %s were not there" % READER)}
+    meanings = {errno.EINVAL: Reason(NOT_BUILT.slug, f"the kernel answers as if {READER} were not there")}
     answers = channel.ask("count of the conntrack entries", messages.count(), meanings)
     if not answers:
         raise NetstateError("count of the conntrack entries", errno.ENODATA)

@@ -110,7 +110,7 @@ def judge(zone: int, counts: t.Mapping[Kind, int], flags: int) -> tuple[str, str
     """As :func:`capability.judge_dump`, and for an empty answer by the closing message, which tells since 7.3."""
     verdict, seen = capability.judge_dump(zone, counts)
     if not counts and zone and flags & NLM_F_DUMP_FILTERED:
-        return capability.EXACT, "a dump by zone %d alone returned nothing, flagged NLM_F_DUMP_FILTERED" % zone
+        return capability.EXACT, f"a dump by zone {zone} alone returned nothing, flagged NLM_F_DUMP_FILTERED"
     return verdict, seen
 
 
@@ -149,6 +149,6 @@ def _read_once(reading: Reading, selection: Selection, zone: int | None, family:
         messages.dump(family, zone),
         lambda: Walk(selection, zone),
         capability.ZONE_MEANINGS,
-        table.ASKED if zone is None else "dump of conntrack zone %d" % zone,
+        table.ASKED if zone is None else f"dump of conntrack zone {zone}",
     )
     reading.add(walk, zone, flags)

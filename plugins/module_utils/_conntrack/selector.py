@@ -23,8 +23,11 @@ PORTS = 1 << 16
 LABELS = 128
 
 OPTIONS = frozenset(
-    "zones family protocols source destination reply_source reply_destination source_ports destination_ports"
-    " reply_source_ports reply_destination_ports mark status tcp_states labels".split()
+    (
+        "zones", "family", "protocols", "source", "destination", "reply_source", "reply_destination",
+        "source_ports", "destination_ports", "reply_source_ports", "reply_destination_ports",
+        "mark", "status", "tcp_states", "labels",
+    )  # fmt: skip
 )
 
 _FAMILIES = {"any": wire.AF_UNSPEC, "ipv4": wire.AF_INET, "ipv6": wire.AF_INET6}
@@ -97,8 +100,12 @@ class Selector:
 
     def looks_at(self) -> list[wire.Path]:
         """Attributes that a sieve must tell apart for :meth:`admits`, besides what it always does."""
-        paths = [(wire.MARK,)] if self.mark else []
-        return paths + ([(wire.LABELS,)] if self.labels else [])
+        paths: list[wire.Path] = []
+        if self.mark:
+            paths.append((wire.MARK,))
+        if self.labels:
+            paths.append((wire.LABELS,))
+        return paths
 
     def admits(self, kind: Kind) -> bool:
         """The part of the judgement that a whole sort of entries shares."""
@@ -124,10 +131,7 @@ class Selector:
             place = layout.get(_ADDRESS_PATHS[option][family == wire.AF_INET6])
             if place is None or not condition.match(family, message[place[0] : place[1]]):
                 return False
-        for option, ports in self.ports:
-            if wire.number(message, layout, _PORT_PATHS[option]) not in ports:
-                return False
-        return True
+        return all(wire.number(message, layout, _PORT_PATHS[option]) in ports for option, ports in self.ports)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -246,18 +250,18 @@ def _ports(option: str, values: list[str], protocols: frozenset[int] | None) -> 
     portless = sorted(protocols - wire.PORT_CARRYING)
     if portless:
         name = wire.protocol_name(portless[0])
-        raise OptionError(option, values, "protocol %s carries no ports; leave it out of protocols" % name)
+        raise OptionError(option, values, f"protocol {name} carries no ports; leave it out of protocols")
     return frozenset(number for first, last in spans for number in range(first, last + 1))
 
 
 def _span(option: str, value: object, most: int, example: str) -> tuple[int, int]:
     found = _RANGE.fullmatch(str(value).strip()) if not isinstance(value, bool) else None
     if not found:
-        raise OptionError(option, value, "give numbers from 0 to %d, or ranges such as %s" % (most, example))
+        raise OptionError(option, value, f"give numbers from 0 to {most}, or ranges such as {example}")
     first = int(found.group(1))
     last = int(found.group(2) or first)
     if max(first, last) > most:
-        raise OptionError(option, value, "out of range: 0 to %d" % most)
+        raise OptionError(option, value, f"out of range: 0 to {most}")
     if first > last:
         raise OptionError(option, value, "the range runs backwards")
     return first, last
@@ -275,7 +279,7 @@ def _protocols(prefix: str, values: list[str] | None) -> frozenset[int] | None:
             numbers.add(int(text))
         else:
             names = ", ".join(sorted(wire.PROTOCOLS))
-            raise OptionError(prefix + "protocols", value, "give a number from 0 to 255, or one of %s" % names)
+            raise OptionError(prefix + "protocols", value, f"give a number from 0 to 255, or one of {names}")
     return frozenset(numbers)
 
 
@@ -287,7 +291,7 @@ def _addresses(option: str, values: list[str], family: int) -> Addresses:
         network = _network(option, value, text[1:].strip() if negated else text)
         at = wire.AF_INET if network.version == 4 else wire.AF_INET6
         if family not in (wire.AF_UNSPEC, at):
-            raise OptionError(option, value, "family: %s excludes it" % wire.FAMILY_NAMES[family])
+            raise OptionError(option, value, f"family: {wire.FAMILY_NAMES[family]} excludes it")
         key = (at, int(network.netmask))
         sides[negated].setdefault(key, set()).add(int(network.network_address))
     return Addresses(*({key: frozenset(found) for key, found in side.items()} for side in sides))
@@ -302,9 +306,9 @@ def _network(option: str, value: object, text: str) -> ipaddress.IPv4Network | i
     except ValueError:
         raise OptionError(option, value, "give an IPv4 or IPv6 address or CIDR, '!' in front to negate") from None
     if exact.ip != network.network_address:
-        raise OptionError(option, value, "host bits are set: write %s, or %s" % (network, exact.ip))
+        raise OptionError(option, value, f"host bits are set: write {network}, or {exact.ip}")
     if network.prefixlen == 0:
-        raise OptionError(option, value, "that is every address: leave it out, or give family: ipv%d" % network.version)
+        raise OptionError(option, value, f"that is every address: leave it out, or give family: ipv{network.version}")
     if exact.ip.is_unspecified and network.num_addresses == 1:
         raise OptionError(option, value, "the unspecified address is not 'any': leave the option out to select any")
     return network
@@ -337,7 +341,7 @@ def _status(option: str, values: list[str]) -> tuple[int, int]:
         negated = text.startswith("!")
         name = text.lstrip("!").strip()
         if name not in wire.STATUS_BITS:
-            raise OptionError(option, value, "give names of %s, '!' in front to negate" % ", ".join(wire.STATUS_BITS))
+            raise OptionError(option, value, f"give names of {', '.join(wire.STATUS_BITS)}, '!' in front to negate")
         bits[negated] |= wire.STATUS_BITS[name]
         if bits[0] & bits[1]:
             raise OptionError(option, value, "asked for both ways, so nothing can match")
@@ -353,7 +357,7 @@ def _tcp_states(option: str, values: list[str] | None, protocols: frozenset[int]
     for value in values:
         name = {"LISTEN": "SYN_SENT2"}.get(str(value).strip().upper(), str(value).strip().upper())
         if name not in wire.TCP_STATES:
-            raise OptionError(option, value, "give names of %s" % ", ".join(wire.TCP_STATES))
+            raise OptionError(option, value, f"give names of {', '.join(wire.TCP_STATES)}")
         numbers.add(wire.TCP_STATES.index(name))
     return frozenset(numbers)
 
@@ -363,6 +367,6 @@ def _labels(option: str, values: list[t.Any]) -> int:
     for value in values:
         text = str(value).strip()
         if isinstance(value, bool) or not text.isdigit() or not text.isascii() or int(text) >= LABELS:
-            raise OptionError(option, value, "give label bits, numbers from 0 to %d" % (LABELS - 1))
+            raise OptionError(option, value, f"give label bits, numbers from 0 to {LABELS - 1}")
         bits |= 1 << int(text)
     return bits

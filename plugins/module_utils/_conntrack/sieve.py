@@ -15,8 +15,7 @@ import typing as t
 
 from . import wire
 
-if t.TYPE_CHECKING:
-    Cell = t.TypeVar("Cell")
+Cell = t.TypeVar("Cell")
 
 # Sorts remembered at a time: about 20 MB at most. A table with more of them is sorted right, only slower.
 REMEMBERED = 1 << 16
@@ -47,7 +46,7 @@ _FILTERED = 0x20
 _FLAGS_AT = 6
 
 
-class Sieve:
+class Sieve(t.Generic[Cell]):
     """Maps messages to cells: ``cell(message)`` returns what ``new_cell`` returned for its sort.
 
     :param new_cell: called with the kind, the message and its layout when a sort is met for the first time (again, after

@@ -56,25 +56,23 @@ _NESTS = frozenset(
 _TYPE_MASK = 0x3FFF  # without NLA_F_NESTED and NLA_F_NET_BYTEORDER
 _ATTRIBUTE = struct.Struct("=HH")
 
-STATUS_BITS = {
-    name: 1 << number
-    for number, name in enumerate(
-        (
-            "EXPECTED SEEN_REPLY ASSURED CONFIRMED SRC_NAT DST_NAT SEQ_ADJUST SRC_NAT_DONE"
-            " DST_NAT_DONE DYING FIXED_TIMEOUT TEMPLATE UNTRACKED HELPER OFFLOAD HW_OFFLOAD"
-        ).split()
-    )
-}
-TCP_STATES = tuple(
-    "NONE SYN_SENT SYN_RECV ESTABLISHED FIN_WAIT CLOSE_WAIT LAST_ACK TIME_WAIT CLOSE SYN_SENT2".split()
-)
-SCTP_STATES = tuple(
-    (
-        "NONE CLOSED COOKIE_WAIT COOKIE_ECHOED ESTABLISHED SHUTDOWN_SENT SHUTDOWN_RECD"
-        " SHUTDOWN_ACK_SENT HEARTBEAT_SENT HEARTBEAT_ACKED"
-    ).split()
-)
-DCCP_STATES = tuple("NONE REQUEST RESPOND PARTOPEN OPEN CLOSEREQ CLOSING TIMEWAIT IGNORE INVALID".split())
+_STATUS = (
+    "EXPECTED", "SEEN_REPLY", "ASSURED", "CONFIRMED", "SRC_NAT", "DST_NAT", "SEQ_ADJUST", "SRC_NAT_DONE",
+    "DST_NAT_DONE", "DYING", "FIXED_TIMEOUT", "TEMPLATE", "UNTRACKED", "HELPER", "OFFLOAD", "HW_OFFLOAD",
+)  # fmt: skip
+STATUS_BITS = {name: 1 << number for number, name in enumerate(_STATUS)}
+TCP_STATES = (
+    "NONE", "SYN_SENT", "SYN_RECV", "ESTABLISHED", "FIN_WAIT",
+    "CLOSE_WAIT", "LAST_ACK", "TIME_WAIT", "CLOSE", "SYN_SENT2",
+)  # fmt: skip
+SCTP_STATES = (
+    "NONE", "CLOSED", "COOKIE_WAIT", "COOKIE_ECHOED", "ESTABLISHED", "SHUTDOWN_SENT",
+    "SHUTDOWN_RECD", "SHUTDOWN_ACK_SENT", "HEARTBEAT_SENT", "HEARTBEAT_ACKED",
+)  # fmt: skip
+DCCP_STATES = (
+    "NONE", "REQUEST", "RESPOND", "PARTOPEN", "OPEN",
+    "CLOSEREQ", "CLOSING", "TIMEWAIT", "IGNORE", "INVALID",
+)  # fmt: skip
 
 # IANA protocol numbers that conntrack has trackers for (and esp, ah, ipip as people name them).
 PROTOCOLS = {
@@ -115,7 +113,7 @@ def _locate(message: bytes, start: int, end: int, parent: Path, layout: Layout) 
     while end - start >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(message, start)
         if length < _ATTRIBUTE.size or start + length > end:
-            raise Malformed("an attribute of %d bytes where %d are left" % (length, end - start))
+            raise Malformed(f"an attribute of {length} bytes where {end - start} are left")
         path = parent + (kind & _TYPE_MASK,)
         layout[path] = (start + _ATTRIBUTE.size, start + length)
         if path in _NESTS:
@@ -144,7 +142,7 @@ def zone(message: bytes, layout: Layout) -> tuple[int, str]:
 
 def labels(value: bytes) -> int:
     """Label bits as an integer: bit n is label n."""
-    words = struct.unpack("=%dQ" % (len(value) // 8), value[: len(value) // 8 * 8])
+    words = struct.unpack(f"={len(value) // 8}Q", value[: len(value) // 8 * 8])
     return sum(word << 64 * index for index, word in enumerate(words))
 
 
@@ -176,4 +174,4 @@ def state_name(names: t.Sequence[str], value: int) -> str:
 def status_names(value: int) -> list[str]:
     """Names of the status bits that are set, lowest first; unknown bits as ``BIT_n``."""
     known = {bit: name for name, bit in STATUS_BITS.items()}
-    return [known.get(1 << n, "BIT_%d" % n) for n in range(32) if value >> n & 1]
+    return [known.get(1 << n, f"BIT_{n}") for n in range(32) if value >> n & 1]

@@ -19,8 +19,8 @@ import socket
 import struct
 import typing as t
 
-from .readahead import ReadAhead
 from .errors import NO_ANSWER, NOT_BUILT, OVERRUN, UNREADABLE, NetstateError, Reason
+from .readahead import ReadAhead
 
 NETLINK_NETFILTER = 12
 
@@ -111,7 +111,7 @@ class Channel:
         :raises NetstateError: when the kernel refuses, does not answer in time, or answers were lost
         """
         sequence = self._send(asked, [_acknowledged(message)])[0]
-        answers = []
+        answers: list[bytes] = []
         while True:
             for kind, _flags, number, body in self._messages(asked):
                 if number != sequence:
@@ -226,7 +226,7 @@ def read_whole(
                 return visit, channel.dump(asked, message, visit, meanings)
             except Interrupted as error:
                 why = str(error)
-    reason = Reason(UNREADABLE.slug, "%d tries: %s. %s" % (DUMP_TRIES, why, UNREADABLE.text))
+    reason = Reason(UNREADABLE.slug, f"{DUMP_TRIES} tries: {why}. {UNREADABLE.text}")
     raise NetstateError(asked, None, reason)
 
 

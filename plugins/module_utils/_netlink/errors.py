@@ -36,7 +36,7 @@ NO_ANSWER = Reason("no_answer", "the kernel did not answer in time")
 UNREADABLE = Reason("unreadable", "the table could not be read whole; nothing was done with a part of it")
 OVERRUN = Reason("overrun", "answers were lost for a full receive buffer, so the outcome of this batch is not known")
 BUSY = Reason("busy", "the kernel holds on to it (an entry offloaded to hardware on a kernel before 6.4, for one)")
-UNPROVEN = Reason("unproven", "method auto or entries does it safely, entry by entry")
+UNPROVEN = Reason("unproven", "Method auto or entries does it safely, entry by entry")
 TOO_MANY = Reason("too_many", "nothing was deleted: narrow the selection, or raise max_entries")
 
 # What an errno means wherever nothing more special is known of the request.
@@ -48,6 +48,15 @@ USUAL: t.Mapping[int, Reason] = {
     errno.ENOBUFS: OVERRUN,
     errno.ETIMEDOUT: NO_ANSWER,
 }
+
+
+# Where one number has two names, Python's choice differs between releases; these are the kernel's.
+_KERNEL_NAMES = {errno.EOPNOTSUPP: "EOPNOTSUPP", errno.EAGAIN: "EAGAIN", errno.EDEADLK: "EDEADLK"}
+
+
+def name_of(number: int) -> str:
+    """The kernel's name of an errno."""
+    return _KERNEL_NAMES.get(number) or errno.errorcode.get(number, str(number))
 
 
 class NetstateError(Exception):
@@ -68,7 +77,7 @@ class NetstateError(Exception):
     ) -> None:
         self.asked = asked
         self.number = number
-        self.code = None if number is None else errno.errorcode.get(number, str(number))
+        self.code = None if number is None else name_of(number)
         self.reason = reason or USUAL.get(number or 0)
         self.done = dict(done or {})
         super().__init__(str(self))
@@ -76,9 +85,9 @@ class NetstateError(Exception):
     def __str__(self) -> str:
         answer = ""
         if self.number is not None:
-            answer = ": %s (%s)" % (self.code, os.strerror(self.number))
+            answer = f": {self.code} ({os.strerror(self.number)})"
         why = ". " + _sentence(self.reason.text) if self.reason else ""
-        return "%s failed%s%s" % (self.asked, answer, why)
+        return f"{self.asked} failed{answer}{why}"
 
     def as_result(self) -> dict[str, t.Any]:
         """The keys for ``fail_json``: ``msg``, ``asked``, ``errno``, ``reason`` and what was already done."""
@@ -100,11 +109,11 @@ class OptionError(ValueError):
 
     def __init__(self, option: str, value: object, why: str) -> None:
         self.option = option
-        super().__init__("%s: %s: %s" % (option, _shown(value), why))
+        super().__init__(f"{option}: {_shown(value)}: {why}")
 
 
 def _shown(value: object) -> str:
-    return "'%s'" % value if isinstance(value, str) else repr(value)
+    return f"'{value}'" if isinstance(value, str) else repr(value)
 
 
 def _sentence(text: str) -> str:

@@ -40,7 +40,7 @@ def path_of(netns: str) -> str:
     if netns.startswith("/"):
         return netns
     if not netns or "/" in netns or netns in (".", "..") or "\0" in netns:
-        raise OptionError("netns", netns, "give a name under %s, or an absolute path" % DIRECTORY)
+        raise OptionError("netns", netns, f"give a name under {DIRECTORY}, or an absolute path")
     return os.path.join(DIRECTORY, netns)
 
 
@@ -52,7 +52,7 @@ def run(netns: str | None, job: t.Callable[[], T]) -> T:
     """
     if netns is None:
         return job()
-    asked = "entering the network namespace %s" % netns
+    asked = f"entering the network namespace {netns}"
     path = path_of(netns)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -87,7 +87,7 @@ def names() -> list[str]:
 
 def own_proc() -> str:
     """The /proc folder of the calling thread, whose ``net`` shows the namespace that the thread is in."""
-    return "/proc/self/task/%d" % threading.get_native_id()
+    return f"/proc/self/task/{threading.get_native_id()}"
 
 
 def _absent(netns: str) -> Reason:
@@ -95,7 +95,7 @@ def _absent(netns: str) -> Reason:
     if not known:
         return NO_NAMESPACE
     shown = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-    return Reason(NO_NAMESPACE.slug, "%s. There are: %s" % (NO_NAMESPACE.text, shown))
+    return Reason(NO_NAMESPACE.slug, f"{NO_NAMESPACE.text}. There are: {shown}")
 
 
 def _setns(handle: int, asked: str) -> None:

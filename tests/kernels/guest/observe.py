@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Runs in a guest: sees what its kernel does and prints it as JSON with the fields of the catalogue's truth.
 
 It speaks netlink by itself, so the catalogue is checked without the code that the catalogue helps to check. It works in a fresh
@@ -93,7 +93,7 @@ def zone_filter(conntrack):
     conntrack.flush(wanted)
     left = len(conntrack.dump())
     conntrack.flush()
-    return {(3, 2): "exact", (3, 0): "ignored"}.get((before, left), "{} of {} left".format(left, before))
+    return {(3, 2): "exact", (3, 0): "ignored"}.get((before, left), f"{left} of {before} left")
 
 
 def status_filter(conntrack):
@@ -103,7 +103,7 @@ def status_filter(conntrack):
     status = struct.pack(">I", IPS_ASSURED)
     found = len(conntrack.dump(attribute(CTA_STATUS, status) + attribute(CTA_STATUS_MASK, status)))
     conntrack.flush()
-    return {1: True, 2: False}.get(found, "{} of 2 found".format(found))
+    return {1: True, 2: False}.get(found, f"{found} of 2 found")
 
 
 def tuple_filter_ipv6(conntrack):
@@ -117,7 +117,7 @@ def tuple_filter_ipv6(conntrack):
     body += attribute(CTA_FILTER | NESTED, attribute(1, struct.pack("=I", 1)) + attribute(2, struct.pack("=I", 0)))
     found = [source in payload for _, payload in conntrack.dump(body, socket.AF_INET6)]
     conntrack.flush()
-    return {(True,): "right", (False,): "inverted"}.get(tuple(found), "{} found".format(len(found)))
+    return {(True,): "right", (False,): "inverted"}.get(tuple(found), f"{len(found)} found")
 
 
 def ipvs():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """What `fetch` leaves in the cache for one kernel: an image that starts, its modules and where they came from."""
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Dict, Optional
 
 from .catalogue import Kernel
 
@@ -20,19 +19,19 @@ class Artifact:
     image: str
     release: str
     modules: str
-    packages: Dict[str, str]
-    recipe: Dict[str, str]
+    packages: dict[str, str]
+    recipe: dict[str, str]
 
 
 def _record(cache: Path, kernel: Kernel) -> Path:
     return cache / "kernels" / f"{kernel.name}.json"
 
 
-def read(cache: Path, kernel: Kernel) -> Optional[Artifact]:
+def read(cache: Path, kernel: Kernel) -> Artifact | None:
     """What was fetched for the kernel, or None where nothing was, or by another recipe, or it was removed."""
     try:
         artifact = Artifact(**json.loads(_record(cache, kernel).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         return None
     if artifact.recipe != kernel.recipe() or not Path(artifact.image).exists():
         return None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The command lines that start a guest, and the file that its init reads; pure."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import List, Sequence
+from typing import Sequence
 
 from . import network
 from .artifact import Artifact
@@ -33,12 +33,12 @@ def guest_environment(kernel: Kernel, artifact: Artifact, bound: Sequence[str] =
     return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
 
 
-def _for_init(folder: Path) -> List[str]:
+def _for_init(folder: Path) -> list[str]:
     """Words of the kernel's command line that become the environment of its first process."""
     return [f"LAB_GUEST={folder}", f"LAB_START={GUEST_SCRIPTS / 'start'}"]
 
 
-def uml(places: Places, kernel: Kernel, artifact: Artifact) -> List[str]:
+def uml(places: Places, kernel: Kernel, artifact: Artifact) -> list[str]:
     """`ro` makes the guest's view of the machine's file system read only; guest/launch enforces it from outside."""
     folder = places.guest(kernel.name)
     return [
@@ -59,7 +59,7 @@ def uml(places: Places, kernel: Kernel, artifact: Artifact) -> List[str]:
     ]
 
 
-def qemu(places: Places, kernel: Kernel, artifact: Artifact, image: str = "") -> List[str]:
+def qemu(places: Places, kernel: Kernel, artifact: Artifact, image: str = "") -> list[str]:
     """Emulation by TCG: a guest boots on machines whose KVM is absent or unusable. `image` is a disk with the Python environment."""
     folder = places.guest(kernel.name)
     address, port = network.ssh_end(kernel)
@@ -83,7 +83,7 @@ def qemu(places: Places, kernel: Kernel, artifact: Artifact, image: str = "") ->
     ]
 
 
-def launcher(places: Places, kernel: Kernel, command: List[str]) -> List[str]:
+def launcher(places: Places, kernel: Kernel, command: list[str]) -> list[str]:
     """`command` inside the lab's network namespace and inside pid and mount namespaces of the guest's own.
 
     The pid namespace is what makes a kill complete: UML runs each guest process as a process of the machine.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The kernels that the lab knows and what is true of each; reads catalogue.json, touches nothing else."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Dict, Sequence, Tuple
+from typing import Any, Sequence
 
 from .failure import LabError
 
@@ -58,7 +58,7 @@ class Kernel:
     def is_uml(self) -> bool:
         return self.runs in (UML, UML_BUILT)
 
-    def recipe(self) -> Dict[str, str]:
+    def recipe(self) -> dict[str, str]:
         """The fields that decide what is fetched; a change of them makes a cached kernel stale."""
         fields = asdict(self)
         return {key: fields[key] for key in ("series", "runs", "suite", "package", "config", "libc_suite")}
@@ -70,7 +70,7 @@ def _allowed(row: str, field: str, value: str) -> str:
     return value
 
 
-def _truth(row: str, fields: Dict[str, Any]) -> Truth:
+def _truth(row: str, fields: dict[str, Any]) -> Truth:
     truth = Truth(**fields)
     for field in ("zone_filter", "tuple_filter_ipv6", "ipvs"):
         _allowed(row, field, getattr(truth, field))
@@ -79,7 +79,7 @@ def _truth(row: str, fields: Dict[str, Any]) -> Truth:
     return truth
 
 
-def _kernel(index: int, fields: Dict[str, Any]) -> Kernel:
+def _kernel(index: int, fields: dict[str, Any]) -> Kernel:
     row = str(fields.get("name", f"row {index}"))
     try:
         kernel = Kernel(index=index, **dict(fields, truth=_truth(row, fields["truth"])))
@@ -93,7 +93,7 @@ def _kernel(index: int, fields: Dict[str, Any]) -> Kernel:
     return kernel
 
 
-def parse(text: str) -> Tuple[Kernel, ...]:
+def parse(text: str) -> tuple[Kernel, ...]:
     """The kernels of a catalogue's text. Raises LabError naming the row and the field that is wrong."""
     kernels = tuple(_kernel(index, fields) for index, fields in enumerate(json.loads(text)["kernels"]))
     names = [kernel.name for kernel in kernels]
@@ -103,11 +103,11 @@ def parse(text: str) -> Tuple[Kernel, ...]:
     return kernels
 
 
-def load(path: Path = CATALOGUE) -> Tuple[Kernel, ...]:
+def load(path: Path = CATALOGUE) -> tuple[Kernel, ...]:
     return parse(path.read_text(encoding="utf-8"))
 
 
-def choose(kernels: Sequence[Kernel], names: Sequence[str]) -> Tuple[Kernel, ...]:
+def choose(kernels: Sequence[Kernel], names: Sequence[str]) -> tuple[Kernel, ...]:
     """The kernels so named, `all` for every one and `uml`, `uml-built` or `qemu` for every one that runs so."""
     chosen = []
     for name in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The command line of the lab: reads arguments, calls the parts, prints. Answers go to standard output, progress to standard error."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import Sequence
 
 from . import artifact, catalogue, fetch, guests, inventory, lock, observe, places, ssh, state
 from .catalogue import Kernel
@@ -19,7 +19,10 @@ from .places import Places
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lab", description="Other kernels as guests that Ansible reaches over ssh. README.md beside this command tells more.")
+    parser = argparse.ArgumentParser(
+        prog="lab",
+        description="Other kernels as guests that Ansible reaches over ssh. README.md beside this command tells more.",
+    )
     parser.add_argument("--lab", metavar="NAME", help="which lab; labs of different names do not meet (NETSTATE_LAB; default: lab)")
     parser.add_argument("--cache", metavar="FOLDER", help="what was fetched and built (NETSTATE_LAB_CACHE; default: ~/.cache/netstate-kernel-lab)")
     parser.add_argument("--python", metavar="FILE", help="the guests' Python, with pyroute2 (NETSTATE_LAB_PYTHON; default: the repository's .venv/bin/python)")
@@ -30,7 +33,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--refresh", action="store_true", help="look for newer packages")
     one = commands.add_parser("up", help="start guests and wait until they answer by ssh")
     _names(one)
-    one.add_argument("--at-once", type=int, default=os.cpu_count() or 1, metavar="N", help="how many boot at a time (default: one per processor, %(default)s here)")
+    one.add_argument(
+        "--at-once", type=int, default=os.cpu_count() or 1, metavar="N", help="how many boot at a time (default: one per processor, %(default)s here)"
+    )
     one.add_argument("--timeout", type=float, metavar="SECONDS", help="how long one boot may take (default: by kernel, a minute at least)")
     one = commands.add_parser("run", help="run a command in a guest; its exit status becomes the lab's")
     one.add_argument("name", metavar="NAME")
@@ -50,19 +55,21 @@ def _names(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(where: Places, kernels: Sequence[Kernel]) -> None:
-    rows: List[Tuple[str, ...]] = [("NAME", "RELEASE", "RUNS", "ZONES", "ZONE FILTER", "IPVS", "MIB", "BOOT", "STATE")]
+    rows: list[tuple[str, ...]] = [("NAME", "RELEASE", "RUNS", "ZONES", "ZONE FILTER", "IPVS", "MIB", "BOOT", "STATE")]
     for kernel in kernels:
         found = artifact.read(where.cache, kernel)
         status = "up" if guests.running(where, kernel.name) else "fetched" if found else "-"
         truth = kernel.truth
         release = found.release if found else kernel.release
-        rows.append((kernel.name, release, kernel.runs, "yes" if truth.zones else "no", truth.zone_filter, truth.ipvs, str(kernel.memory_mib), f"{kernel.boot_seconds} s", status))
+        zones = "yes" if truth.zones else "no"
+        rows.append((kernel.name, release, kernel.runs, zones, truth.zone_filter, truth.ipvs, str(kernel.memory_mib), f"{kernel.boot_seconds} s", status))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
-def _up(where: Places, chosen: Sequence[Kernel], at_once: int, timeout: Optional[float]) -> None:
+def _up(where: Places, chosen: Sequence[Kernel], at_once: int, timeout: float | None) -> None:
+    guests.check(where)
     fetched = [(kernel, fetch.fetch(where, kernel)) for kernel in chosen]
     with lock.held(_lab_lock(where), f"the lab {where.lab}"):
         guests.prepare(where, chosen)
@@ -111,6 +118,7 @@ def _console(where: Places, name: str) -> None:
 
 def _down(where: Places, kernels: Sequence[Kernel], names: Sequence[str]) -> None:
     catalogue.choose(kernels, names)
+    guests.need_root()
     with lock.held(_lab_lock(where), f"the lab {where.lab}", remove=not names):
         for name in guests.down(where, kernels, names):
             print(f"{name}: ended", file=sys.stderr)
@@ -140,7 +148,7 @@ def _dispatch(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def main(words: Optional[Sequence[str]] = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 done, 1 failed with the reason printed, 2 not understood."""
     # A terminated lab cleans up like an interrupted one.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

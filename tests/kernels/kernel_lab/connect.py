@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """ssh's ProxyCommand: connects inside a named network namespace and hands ssh the socket (ProxyUseFdpass).
 
 Used as `connect.py NAMESPACE ADDRESS PORT`. Nothing is relayed: a socket stays in the namespace it was made in.

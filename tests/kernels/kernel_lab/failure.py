@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The one error that the lab reports to a person; knows nothing and touches nothing."""
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Brings kernels into the cache, each once, whoever asks for it at the same time."""
 
 from __future__ import annotations
 
 import sys
-from typing import Dict
+from typing import Callable
 
 from . import artifact, fetch_built, fetch_distribution, fetch_uml, lock, mirror, tools
 from .artifact import Artifact
@@ -17,9 +17,9 @@ from .suite import Suite
 METHODS = {UML: fetch_uml.fetch, UML_BUILT: fetch_built.fetch, QEMU: fetch_distribution.fetch}
 
 
-def _suites(places: Places):
+def _suites(places: Places) -> Callable[[str], Suite]:
     where = mirror.find()
-    known: Dict[str, Suite] = {}
+    known: dict[str, Suite] = {}
 
     def suite_of(name: str) -> Suite:
         return known.setdefault(name, Suite(name, places.cache, where))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """A User Mode Linux kernel of the lab's own, built from Debian's source package; cached by source version and configuration."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Tuple
+from typing import Callable
 
 from . import command, tools
 from .artifact import Artifact
@@ -29,7 +29,7 @@ def key(version: str, configuration: bytes) -> str:
     return hashlib.sha256(version.encode() + b"\0" + configuration).hexdigest()[:16]
 
 
-def switched_off(config: str) -> Tuple[str, ...]:
+def switched_off(config: str) -> tuple[str, ...]:
     """The options of MUST_BE_ON that a kernel's .config lacks."""
     lines = set(config.splitlines())
     return tuple(option for option in MUST_BE_ON if f"CONFIG_{option}=y" not in lines)

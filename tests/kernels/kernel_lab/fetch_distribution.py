@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The kernel that a Debian suite ships, for QEMU: unpacked, indexed, and with a small initramfs that mounts the machine's file system."""
 
 from __future__ import annotations

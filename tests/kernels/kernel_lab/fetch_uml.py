@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Debian's own User Mode Linux: unpacked, its modules where modprobe looks, and a libc of its own where it needs a newer one."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Callable, Dict
+from typing import Callable
 
 from . import command, tools
 from .artifact import Artifact
@@ -23,7 +23,7 @@ def _only(folder: Path, pattern: str, what: str) -> Path:
     return found[0]
 
 
-def _give_libc(scratch: Path, final: Path, debs: Dict[str, Path]) -> None:
+def _give_libc(scratch: Path, final: Path, debs: dict[str, Path]) -> None:
     """Make the binary use the libc beside it. Starting it through ld-linux directly fails: UML re-executes itself."""
     tools.ensure(tools.PATCH)
     unpack(list(debs.values()), scratch / "libc")
@@ -47,7 +47,7 @@ def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh
     obtained = suite_of(kernel.suite).obtain(kernel.package, refresh)
     debs = {package.name: path for package, path in obtained}
     versions = {package.name: package.version for package, _ in obtained}
-    libc: Dict[str, Path] = {}
+    libc: dict[str, Path] = {}
     if kernel.libc_suite:
         for package, path in suite_of(kernel.libc_suite).obtain("libc6", refresh):
             libc[package.name] = path

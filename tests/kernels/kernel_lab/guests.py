@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Starts guests, waits for them and ends them; the effects of the lab come together here."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -11,13 +12,13 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Sequence
 
 from . import boot, command, network, process, python_image, ssh, state, tools
 from .artifact import Artifact
 from .catalogue import Kernel
 from .failure import LabError
-from .places import Places
+from .places import GUEST_SCRIPTS, Places
 from .state import Guest
 
 
@@ -31,12 +32,23 @@ class Starting:
     until: float
 
 
-def prepare(places: Places, kernels: Sequence[Kernel]) -> None:
-    """What every guest needs before it starts: root, programs, an interpreter, the run directory with its keys, the namespace."""
+def need_root() -> None:
     if os.geteuid() != 0:
         raise LabError("guests need root: for a network namespace, taps and read-only mounts (the lab leaves the rest of the machine alone)")
+
+
+def check(places: Places) -> None:
+    """What can be said before anything is fetched: whether guests can be started here at all."""
+    need_root()
     if not os.access(places.python, os.X_OK):
         raise LabError(f"no Python at {places.python}: run `make env`, or name one that imports pyroute2 by --python or NETSTATE_LAB_PYTHON")
+    for path in (GUEST_SCRIPTS, places.run):
+        if " " in str(path):
+            raise LabError(f"{path}: a blank in this path would end a word of the guest's kernel command line")
+
+
+def prepare(places: Places, kernels: Sequence[Kernel]) -> None:
+    """What every guest needs before it starts: programs, the run directory with its keys, the namespace."""
     tools.ensure(
         tools.GUEST,
         *([tools.UML_GUEST] if any(kernel.is_uml for kernel in kernels) else []),
@@ -48,7 +60,7 @@ def prepare(places: Places, kernels: Sequence[Kernel]) -> None:
     network.create(places)
 
 
-def running(places: Places, name: str) -> Optional[Guest]:
+def running(places: Places, name: str) -> Guest | None:
     """The guest's state where its process is alive."""
     guest = state.read(places, name)
     return guest if guest and process.runs(guest.process) else None
@@ -68,7 +80,7 @@ def _folder(places: Places, kernel: Kernel, environment: str) -> Path:
     return folder
 
 
-def start(places: Places, kernel: Kernel, artifact: Artifact, timeout: Optional[float]) -> Starting:
+def start(places: Places, kernel: Kernel, artifact: Artifact, timeout: float | None) -> Starting:
     """Start the guest's process and remember it."""
     if kernel.is_uml:
         network.create_tap(places, kernel)
@@ -111,7 +123,7 @@ def is_ready(console: str, name: str) -> bool:
     return f"lab: {name} is ready" in console
 
 
-def _verdict(places: Places, one: Starting) -> Optional[str]:
+def _verdict(places: Places, one: Starting) -> str | None:
     """What became of a starting guest: None while that is open, an empty text when it answers, else what failed."""
     took = time.monotonic() - one.since
     if not process.runs(one.guest.process):
@@ -124,14 +136,15 @@ def _verdict(places: Places, one: Starting) -> Optional[str]:
     return None
 
 
-def up(places: Places, wanted: Sequence[Tuple[Kernel, Artifact]], at_once: int, timeout: Optional[float] = None) -> Dict[str, float]:
+def up(places: Places, wanted: Sequence[tuple[Kernel, Artifact]], at_once: int, timeout: float | None = None) -> dict[str, float]:
     """Start the guests that do not run, a few at a time, and wait until each answers by ssh. Seconds by name.
 
     Raises LabError after all were tried, with the last console lines of each that failed; those that answer stay up.
     """
-    waiting, starting = list(wanted), []  # type: ignore[var-annotated]
-    took: Dict[str, float] = {}
-    failures: List[str] = []
+    waiting = list(wanted)
+    starting: list[Starting] = []
+    took: dict[str, float] = {}
+    failures: list[str] = []
     while waiting or starting:
         while waiting and len(starting) < at_once:
             kernel, artifact = waiting.pop(0)
@@ -156,18 +169,18 @@ def up(places: Places, wanted: Sequence[Tuple[Kernel, Artifact]], at_once: int, 
     return took
 
 
-def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -> List[str]:
+def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -> list[str]:
     """End the named guests, or all and with them the lab: processes, taps, namespace, folders. The names of those that ran."""
     ssh.end_masters(places)
     ended = []
+    index = {kernel.name: kernel.index for kernel in kernels}
     for name in names or state.names(places):
         guest = state.read(places, name)
         if guest and process.kill(guest.process):
             ended.append(name)
         shutil.rmtree(places.guest(name), ignore_errors=True)
-        network_index = {kernel.name: kernel.index for kernel in kernels}.get(name)
-        if network_index is not None and network.exists(places):
-            network.remove_tap(places, network_index)
+        if name in index and network.exists(places):
+            network.remove_tap(places, index[name])
     if not names:
         network.remove(places)
         shutil.rmtree(places.run, ignore_errors=True)
@@ -175,7 +188,6 @@ def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -
 
 
 def remove_if_empty(folder: Path) -> None:
-    try:
+    # Another lab may live there.
+    with contextlib.suppress(OSError):
         folder.rmdir()
-    except OSError:
-        pass  # Another lab lives there.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Writes the initramfs of a QEMU guest: busybox, the few modules up to its root, and guest/qemu-init. Touches only the file it writes."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import gzip
 import lzma
 import stat
 from pathlib import Path
-from typing import Dict, Iterable, List, Tuple
+from typing import Iterable
 
 from .failure import LabError
 from .places import GUEST_SCRIPTS
@@ -21,18 +21,18 @@ def module_name(path: str) -> str:
     return path.rsplit("/", 1)[-1].split(".ko", 1)[0].replace("-", "_")
 
 
-def load_order(dependencies: str, builtin: str, needed: Iterable[str] = NEEDED) -> Tuple[str, ...]:
+def load_order(dependencies: str, builtin: str, needed: Iterable[str] = NEEDED) -> tuple[str, ...]:
     """Paths of the needed modules and what they need, each after what it needs, from modules.dep and modules.builtin.
 
     Of the checksum that ext4 asks for by a softdep, recent kernels have no module any more: crc32c_generic may be absent.
     """
-    rows: Dict[str, List[str]] = {}
+    rows: dict[str, list[str]] = {}
     for line in dependencies.splitlines():
         path, _, rest = line.partition(":")
         rows[path] = rest.split()
     by_name = {module_name(path): path for path in rows}
     inside = {module_name(path) for path in builtin.split()}
-    order: List[str] = []
+    order: list[str] = []
     for name in needed:
         if name in inside or (name not in by_name and name == "crc32c_generic"):
             continue
@@ -64,7 +64,7 @@ def entry(number: int, name: str, mode: int, content: bytes) -> bytes:
     return head + b"\0" * (-len(head) % 4) + content + b"\0" * (-len(content) % 4)
 
 
-def archive(members: Iterable[Tuple[str, int, bytes]]) -> bytes:
+def archive(members: Iterable[tuple[str, int, bytes]]) -> bytes:
     """A `newc` archive of (name, mode, content)."""
     body = b"".join(entry(number, *member) for number, member in enumerate(members, 1))
     return body + entry(0, "TRAILER!!!", 0, b"")
@@ -74,7 +74,7 @@ def write(path: Path, modules: Path, busybox: Path) -> None:
     """The initramfs for the kernel whose modules (with modules.dep) lie in `modules`; `busybox` must be a static one."""
     order = load_order((modules / "modules.dep").read_text(encoding="utf-8"), (modules / "modules.builtin").read_text(encoding="utf-8"))
     folder, file = stat.S_IFDIR | 0o755, stat.S_IFREG | 0o755
-    members: List[Tuple[str, int, bytes]] = [("bin", folder, b""), ("modules", folder, b"")]
+    members: list[tuple[str, int, bytes]] = [("bin", folder, b""), ("modules", folder, b"")]
     members.append(("bin/busybox", file, busybox.read_bytes()))
     members.append(("init", file, (GUEST_SCRIPTS / "qemu-init").read_bytes()))
     members += [(f"modules/{module_name(step)}.ko", file, plain(modules / step)) for step in order]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The Ansible inventory of running guests, as YAML; pure."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import asdict
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Mapping, Sequence
 
 from . import ssh
 from .catalogue import Kernel
@@ -15,7 +15,7 @@ from .places import Places
 from .state import Guest
 
 
-def groups(kernel: Kernel) -> List[str]:
+def groups(kernel: Kernel) -> list[str]:
     """The groups a kernel belongs to: how it runs, its series, and what is true of it."""
     truth = kernel.truth
     return [
@@ -28,7 +28,7 @@ def groups(kernel: Kernel) -> List[str]:
     ]
 
 
-def host(places: Places, kernel: Kernel, guest: Guest) -> Dict[str, Any]:
+def host(places: Places, kernel: Kernel, guest: Guest) -> dict[str, Any]:
     """The variables of one guest."""
     return {
         "ansible_host": guest.address,
@@ -49,9 +49,9 @@ def host(places: Places, kernel: Kernel, guest: Guest) -> Dict[str, Any]:
     }
 
 
-def tree(places: Places, running: Sequence[Tuple[Kernel, Guest]]) -> Dict[str, Any]:
+def tree(places: Places, running: Sequence[tuple[Kernel, Guest]]) -> dict[str, Any]:
     """The inventory as nested mappings: every guest in `lab`, and in its groups below it."""
-    children: Dict[str, Any] = {}
+    children: dict[str, Any] = {}
     for kernel, _ in running:
         for group in groups(kernel):
             children.setdefault(group, {"hosts": {}})["hosts"][kernel.name] = {}
@@ -61,7 +61,7 @@ def tree(places: Places, running: Sequence[Tuple[Kernel, Guest]]) -> Dict[str, A
 
 def yaml(value: Mapping[str, Any], depth: int = 0) -> str:
     """Nested mappings of scalars as YAML: every scalar and key is written as JSON, which YAML contains."""
-    lines: List[str] = []
+    lines: list[str] = []
     for key, item in value.items():
         head = "  " * depth + json.dumps(key) + ":"
         if isinstance(item, Mapping) and item:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """A lock between processes that the operating system lets go when its holder dies; touches the lock file only."""
 
 from __future__ import annotations

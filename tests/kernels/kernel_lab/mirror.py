@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Which archive other Debian suites come from: the machine's own, with the suite swapped. Asks apt, reads os-release."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable, List, Mapping, Tuple
+from typing import Iterable, Mapping
 
 from . import command
 from .failure import LabError
@@ -34,7 +34,7 @@ class Mirror:
 
 def from_targets(lines: Iterable[str], codename: str) -> Mirror:
     """Pick from `address|release` lines as apt prints them; other archives of the machine name other releases."""
-    pairs: List[Tuple[str, str]] = [tuple(line.split("|", 1)) for line in lines if "|" in line]  # type: ignore[misc]
+    pairs: list[tuple[str, str]] = [tuple(line.split("|", 1)) for line in lines if "|" in line]  # type: ignore[misc]
     main = [address for address, release in pairs if release == codename]
     security = [address for address, release in pairs if release == f"{codename}-security"]
     if not main:

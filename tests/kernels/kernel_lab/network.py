@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The lab's own network namespace and the addresses in it; all it changes are that namespace and what is inside.
 
 Addresses are from 198.18.0.0/15 (RFC 2544, for testing). Labs do not meet: each has its namespace.
@@ -7,11 +7,11 @@ Addresses are from 198.18.0.0/15 (RFC 2544, for testing). Labs do not meet: each
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
 from pathlib import Path
-from typing import List, Tuple
 
 from . import command
 from .catalogue import Kernel
@@ -28,7 +28,7 @@ def tap(kernel: Kernel) -> str:
     return f"tap{kernel.index}"
 
 
-def addresses(kernel: Kernel) -> Tuple[str, str]:
+def addresses(kernel: Kernel) -> tuple[str, str]:
     """The lab's and the guest's end of a UML guest's tap, a network of four addresses each."""
     return f"198.18.{kernel.index}.1", f"198.18.{kernel.index}.2"
 
@@ -38,7 +38,7 @@ def hardware_address(kernel: Kernel) -> str:
     return f"02:00:c6:12:{kernel.index:02x}:02"
 
 
-def ssh_end(kernel: Kernel) -> Tuple[str, int]:
+def ssh_end(kernel: Kernel) -> tuple[str, int]:
     """Where the guest's ssh server answers, seen from the lab's namespace."""
     if kernel.is_uml:
         return addresses(kernel)[1], 22
@@ -56,7 +56,7 @@ def create(places: Places) -> None:
     command.run(["ip", "-n", places.namespace, "link", "set", "lo", "up"])
 
 
-def tap_commands(namespace: str, kernel: Kernel) -> List[List[str]]:
+def tap_commands(namespace: str, kernel: Kernel) -> list[list[str]]:
     """The commands that give a UML guest its tap."""
     inside, name = ["ip", "-n", namespace], tap(kernel)
     return [
@@ -75,13 +75,12 @@ def create_tap(places: Places, kernel: Kernel) -> None:
 
 
 def remove_tap(places: Places, index: int) -> None:
-    try:
+    # It may not be there.
+    with contextlib.suppress(LabError):
         command.run(["ip", "-n", places.namespace, "link", "delete", f"tap{index}"])
-    except LabError:
-        pass  # It was not there.
 
 
-def processes(places: Places) -> List[int]:
+def processes(places: Places) -> list[int]:
     """Pids of what runs in the namespace: the lab's guests and what they left."""
     if not exists(places):
         return []
@@ -98,9 +97,7 @@ def remove(places: Places) -> None:
         if not pids:
             break
         for pid in pids:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         time.sleep(0.05)
     command.run(["ip", "netns", "delete", places.namespace])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Where the lab keeps what: the cache that labs share, and the run directory of one lab. Reads the environment, makes folders."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping, Optional
+from typing import Mapping
 
 from .failure import LabError
 
@@ -66,9 +66,9 @@ def _run_base(environment: Mapping[str, str]) -> Path:
 
 def choose(
     environment: Mapping[str, str] = os.environ,
-    lab: Optional[str] = None,
-    cache: Optional[str] = None,
-    python: Optional[str] = None,
+    lab: str | None = None,
+    cache: str | None = None,
+    python: str | None = None,
 ) -> Places:
     """Options first, then the environment, then the defaults."""
     name = lab or environment.get("NETSTATE_LAB") or "lab"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """A process by pid and start time, so that a pid used again by a stranger is never taken for it. Reads /proc, sends signals."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Process:
     started: int
 
 
-def parse_start(stat: str) -> Optional[int]:
+def parse_start(stat: str) -> int | None:
     """The start time in the text of /proc/PID/stat; None for a zombie, which runs no more. The name in parentheses may hold anything."""
     state, *fields = stat.rpartition(")")[2].split()
     return None if state in "ZX" else int(fields[18])
 
 
-def identify(pid: int, proc: Path = Path("/proc")) -> Optional[Process]:
+def identify(pid: int, proc: Path = Path("/proc")) -> Process | None:
     """The running process with that pid, or None."""
     try:
         started = parse_start((proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace"))
@@ -52,7 +52,5 @@ def kill(process: Process, patience: float = 10) -> bool:
 
 
 def _reap(pid: int) -> None:
-    try:
+    with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        pass

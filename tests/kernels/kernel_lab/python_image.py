@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """A disk image with the guests' Python and pyroute2 for QEMU guests, to which the machine's own file system is slow.
 
 The image holds copies at the paths they have on the machine; guest/start binds them over the originals, so that the interpreter's
@@ -15,7 +15,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, List, Tuple
+from typing import Iterator
 
 from . import command, lock
 
@@ -45,7 +45,7 @@ class Environment:
     stdlib: str
     pyroute2: str
 
-    def bound(self) -> Tuple[str, ...]:
+    def bound(self) -> tuple[str, ...]:
         """The files and folders that a guest takes from the image."""
         parts = [self.stdlib, self.executable]
         if not self.pyroute2.startswith(self.stdlib + os.sep):
@@ -60,7 +60,7 @@ class Image:
     """A disk image and what of it a guest binds over its root."""
 
     path: Path
-    bound: Tuple[str, ...]
+    bound: tuple[str, ...]
 
 
 def ask(python: Path) -> Environment:
@@ -72,9 +72,9 @@ def _fingerprints(environment: Environment) -> Iterator[str]:
     for path in (environment.executable, environment.stdlib):
         status = os.stat(path)
         yield f"{path} {status.st_size} {status.st_mtime_ns}"
-    for path in sorted(Path(environment.pyroute2).rglob("*.py")):
-        status = path.stat()
-        yield f"{path} {status.st_size} {status.st_mtime_ns}"
+    for source in sorted(Path(environment.pyroute2).rglob("*.py")):
+        status = source.stat()
+        yield f"{source} {status.st_size} {status.st_mtime_ns}"
 
 
 def key(environment: Environment) -> str:
@@ -91,7 +91,7 @@ def _stage(environment: Environment, stage: Path, python: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, target)
     # unchecked-hash: valid whatever the times of the copies are.
-    words: List[object] = [python, "-I", "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", "-s", stage, "-p", "/"]
+    words: list[object] = [python, "-I", "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", "-s", stage, "-p", "/"]
     command.run([str(word) for word in [*words, _inside(stage, environment.stdlib), _inside(stage, environment.pyroute2)]])
 
 

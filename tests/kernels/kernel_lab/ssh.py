@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """How a guest is reached by ssh: options, keys, a try whether it answers. Runs ssh and ssh-keygen."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import List, Sequence
+from typing import Sequence
 
 from . import command
 from .places import Places
@@ -27,7 +27,7 @@ def make_keys(places: Places) -> None:
     places.control_sockets.mkdir(exist_ok=True, mode=0o700)
 
 
-def options(places: Places) -> List[str]:
+def options(places: Places) -> list[str]:
     """Options for ssh, sftp and scp alike. The machine's and the user's own configuration play no part."""
     connect = shlex.join([sys.executable, "-S", str(CONNECT), places.namespace])
     values = [
@@ -42,7 +42,7 @@ def options(places: Places) -> List[str]:
     return ["-F", "/dev/null", *[word for value in values for word in ("-o", value)]]
 
 
-def words(places: Places, guest: Guest, remote: Sequence[str], timeout: int = 30) -> List[str]:
+def words(places: Places, guest: Guest, remote: Sequence[str], timeout: int = 30) -> list[str]:
     """The command line that runs `remote` in the guest: one word is a line for its shell, more are passed as they are."""
     line = remote[0] if len(remote) == 1 else shlex.join(remote)
     limits = ["-o", f"ConnectTimeout={timeout}", "-o", "BatchMode=yes"]
@@ -52,7 +52,9 @@ def words(places: Places, guest: Guest, remote: Sequence[str], timeout: int = 30
 def answers(places: Places, guest: Guest, patience: int = 5) -> bool:
     """Whether the guest runs a command that came by ssh."""
     try:
-        tried = subprocess.run(words(places, guest, ["true"], patience), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=patience * 4)
+        tried = subprocess.run(
+            words(places, guest, ["true"], patience), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=patience * 4
+        )
     except subprocess.TimeoutExpired:
         return False
     return tried.returncode == 0
@@ -61,4 +63,10 @@ def answers(places: Places, guest: Guest, patience: int = 5) -> bool:
 def end_masters(places: Places) -> None:
     """End the connections that Ansible keeps open: they outlive it, and would keep the namespace alive."""
     for socket in places.control_sockets.glob("*"):
-        subprocess.run(["ssh", "-F", "/dev/null", "-o", f"ControlPath={socket}", "-O", "exit", "lab"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
+        subprocess.run(
+            ["ssh", "-F", "/dev/null", "-o", f"ControlPath={socket}", "-O", "exit", "lab"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=20,
+        )

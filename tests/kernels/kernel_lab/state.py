@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """What is remembered of a guest between two commands: one JSON file in the guest's own folder."""
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import List, Optional
 
 from .places import Places
 from .process import Process
@@ -38,17 +37,20 @@ def write(places: Places, guest: Guest) -> None:
     os.replace(fresh, path)
 
 
-def read(places: Places, name: str) -> Optional[Guest]:
+def read(places: Places, name: str) -> Guest | None:
     """The guest's state; None where it was never started, or its starter died before it could say so."""
     try:
         return Guest(**json.loads((places.guest(name) / "state.json").read_text(encoding="utf-8")))
-    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         return None
 
 
-def names(places: Places) -> List[str]:
+def names(places: Places) -> list[str]:
     """The guests that have a folder, whether they run or not."""
-    return sorted(path.name for path in places.guests.iterdir()) if places.guests.is_dir() else []
+    try:
+        return sorted(path.name for path in places.guests.iterdir())
+    except OSError:
+        return []
 
 
 def console(places: Places, name: str) -> Path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Packages of one Debian suite through apt, with lists of the lab's own below the cache; apt verifies the signatures.
 
 The machine's own apt state is neither read (but for proxies and the like) nor changed.
@@ -14,7 +14,6 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Tuple
 
 from . import command, lock
 from .failure import LabError
@@ -34,7 +33,7 @@ class Package:
 
 def parse_show(text: str) -> Package:
     """The first stanza of `apt-cache show`."""
-    fields: Dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in text.split("\n\n", 1)[0].splitlines():
         key, separator, value = line.partition(": ")
         if separator and not line.startswith(" "):
@@ -42,7 +41,7 @@ def parse_show(text: str) -> Package:
     return Package(fields["Package"], fields["Version"], fields.get("Depends", ""))
 
 
-def exact_dependencies(package: Package) -> Tuple[str, ...]:
+def exact_dependencies(package: Package) -> tuple[str, ...]:
     """Names of the dependencies pinned to the package's own version: parts of one kernel, unlike tools it merely uses."""
     return tuple(name for name, version in EXACT_DEPENDENCY.findall(package.depends) if version == package.version)
 
@@ -57,7 +56,7 @@ class Suite:
         self.lock = cache / "locks" / f"apt-{name}"
         self.mirror = mirror
 
-    def _options(self) -> List[str]:
+    def _options(self) -> list[str]:
         places = {
             "Dir::State": self.folder,
             "Dir::State::status": self.folder / "status",
@@ -71,7 +70,7 @@ class Suite:
             "Acquire::Languages": "none",
             "Acquire::Retries": "3",
         }
-        options: List[str] = []
+        options: list[str] = []
         for key, value in places.items():
             options += ["-o", f"{key}={value}"]
         return options
@@ -99,9 +98,9 @@ class Suite:
         except LabError as error:
             raise LabError(f"{self.name} has no package {name}: {error}") from error
 
-    def parts(self, name: str) -> Tuple[Package, ...]:
+    def parts(self, name: str) -> tuple[Package, ...]:
         """The package and all that it is pinned to, as metapackages of kernels are."""
-        found: Dict[str, Package] = {}
+        found: dict[str, Package] = {}
         open_names = [name]
         while open_names:
             package = self.find(open_names.pop())
@@ -131,7 +130,7 @@ class Suite:
         for left in self.debs.glob(f".fetch-{self.name}-*"):
             shutil.rmtree(left, ignore_errors=True)
 
-    def obtain(self, name: str, refresh: bool = False) -> Tuple[Tuple[Package, Path], ...]:
+    def obtain(self, name: str, refresh: bool = False) -> tuple[tuple[Package, Path], ...]:
         """The package and its pinned parts with their files. Waits for another process that uses the same lists."""
         with lock.held(self.lock, f"the packages of {self.name}"):
             self._sweep()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The programs that the lab needs and the Debian packages that bring them; installs what is missing where it may."""
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Callable, Dict, List, Sequence, Tuple
+from typing import Callable, Sequence
 
 from . import command
 from .failure import LabError
 
 # Program or file -> Debian package.
-FETCH: Dict[str, str] = {
+FETCH: dict[str, str] = {
     "dpkg": "dpkg",
     "depmod": "kmod",
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
-PATCH: Dict[str, str] = {"patchelf": "patchelf"}
-BUILD: Dict[str, str] = {
+PATCH: dict[str, str] = {"patchelf": "patchelf"}
+BUILD: dict[str, str] = {
     "gcc": "gcc",
     "make": "make",
     "flex": "flex",
@@ -32,7 +32,7 @@ BUILD: Dict[str, str] = {
 }
 # The guest runs the machine's own programs, so these serve both sides.
 # dropbear: a login costs a slow guest a quarter of what OpenSSH's server costs, and its package starts no service on the machine.
-GUEST: Dict[str, str] = {
+GUEST: dict[str, str] = {
     "ip": "iproute2",
     "unshare": "util-linux",
     "ssh": "openssh-client",
@@ -43,8 +43,8 @@ GUEST: Dict[str, str] = {
     "modprobe": "kmod",
     "perl": "perl-base",
 }
-UML_GUEST: Dict[str, str] = {"ethtool": "ethtool"}
-QEMU_GUEST: Dict[str, str] = {
+UML_GUEST: dict[str, str] = {"ethtool": "ethtool"}
+QEMU_GUEST: dict[str, str] = {
     "qemu-system-x86_64": "qemu-system-x86",
     "mkfs.ext4": "e2fsprogs",
 }
@@ -56,14 +56,14 @@ def _present(program: str) -> bool:
     return shutil.which(program, path=command.PATH) is not None
 
 
-def missing(needs: Sequence[Dict[str, str]], present: Callable[[str], bool] = _present) -> Tuple[str, ...]:
+def missing(needs: Sequence[dict[str, str]], present: Callable[[str], bool] = _present) -> tuple[str, ...]:
     """The packages that bring what is not there, each once, sorted."""
     return tuple(sorted({package for need in needs for program, package in need.items() if not present(program)}))
 
 
 def _install(packages: Sequence[str]) -> None:
     # Packages are only added: nothing that the machine has is upgraded or removed for a lab.
-    words: List[str] = ["apt-get", "install", "--yes", "--no-install-recommends", "--no-remove", "--no-upgrade", "-o", "DPkg::Lock::Timeout=300", *packages]
+    words: list[str] = ["apt-get", "install", "--yes", "--no-install-recommends", "--no-remove", "--no-upgrade", "-o", "DPkg::Lock::Timeout=300", *packages]
     os.environ.setdefault("DEBIAN_FRONTEND", "noninteractive")
     try:
         command.run(words, timeout=900)
@@ -73,7 +73,7 @@ def _install(packages: Sequence[str]) -> None:
         command.run(words, timeout=900)
 
 
-def ensure(*needs: Dict[str, str]) -> None:
+def ensure(*needs: dict[str, str]) -> None:
     """Install the missing packages, or say which they are."""
     packages = missing(needs)
     if not packages:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Unpacks packages into folders of the cache that appear whole or not at all."""
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The command lines of guests."""
 
 import shlex
 
 import pytest
-
 from kernel_lab import boot, network
 from kernel_lab.artifact import Artifact
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The catalogue that is there, and the faults that one may have."""
 
 import json
 
 import pytest
-
 from kernel_lab import catalogue
 from kernel_lab.failure import LabError
 from kernel_lab.places import CONFIGURATIONS
@@ -106,7 +105,9 @@ def test_choose_names_what_there_is(kernels):
         catalogue.choose(tuple(kernels.values()), ["uml-9"])
 
 
-@pytest.mark.parametrize("field, fetched_anew", [("suite", True), ("package", True), ("config", True), ("memory_mib", False), ("boot_seconds", False), ("release", False)])
+@pytest.mark.parametrize(
+    "field, fetched_anew", [("suite", True), ("package", True), ("config", True), ("memory_mib", False), ("boot_seconds", False), ("release", False)]
+)
 def test_recipe_changes_with_what_is_fetched(field, fetched_anew):
     one, other = row(runs="uml-built", config="a"), row(runs="uml-built", config="a")
     other[field] = {"memory_mib": 1, "boot_seconds": 9, "release": "6.1.10"}.get(field, "other")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The pure parts of fetching: build keys, configurations, files in unpacked packages, what is in the cache."""
 
 import pytest
-
 from kernel_lab import artifact, fetch, fetch_built, fetch_distribution, unpack
 from kernel_lab.artifact import Artifact
 from kernel_lab.failure import LabError

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The order of modules and the archive."""
 
 import shutil
 import subprocess
 
 import pytest
-
 from kernel_lab import initramfs
 from kernel_lab.failure import LabError
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """The inventory, read back."""
 
 import shlex
 
 import pytest
-
 from kernel_lab import inventory, places
 from kernel_lab.state import Guest
 
@@ -41,7 +40,13 @@ def test_groups_by_what_is_true(tree, group, names):
 def test_every_guest_has_its_truth(tree, kernels):
     hosts = tree["all"]["children"]["lab"]["hosts"]
     assert set(hosts) == set(kernels) == members(tree, "ipvs")
-    assert hosts["built-6.1"]["lab_truth"] == {"zones": True, "zone_filter": "ignored", "status_filter": True, "tuple_filter_ipv6": "inverted", "ipvs": "builtin"}
+    assert hosts["built-6.1"]["lab_truth"] == {
+        "zones": True,
+        "zone_filter": "ignored",
+        "status_filter": True,
+        "tuple_filter_ipv6": "inverted",
+        "ipvs": "builtin",
+    }
 
 
 def test_group_names_are_ones_that_ansible_takes(tree):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Locks between processes."""
 
 import subprocess
@@ -9,7 +9,15 @@ from pathlib import Path
 
 from kernel_lab import lock
 
-HOLD = "import sys, time; sys.path.insert(0, sys.argv[1])\nfrom pathlib import Path\nfrom kernel_lab import lock\nwith lock.held(Path(sys.argv[2]), 'it'):\n    print('held', flush=True); time.sleep(60)"
+HOLD = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from kernel_lab import lock
+with lock.held(Path(sys.argv[2]), "it"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
 
 
 def test_a_lock_waits_for_its_holder_and_outlives_its_death(tmp_path, capsys):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Deriving the mirror from what apt prints, with made-up addresses."""
 
 import pytest
-
 from kernel_lab import mirror
 from kernel_lab.failure import LabError
 from kernel_lab.mirror import Mirror
@@ -31,7 +30,9 @@ def test_another_release_is_refused():
 
 
 def test_the_environment_comes_first():
-    assert mirror.find({"NETSTATE_LAB_MIRROR": "http://m.example/d", "NETSTATE_LAB_SECURITY_MIRROR": "http://m.example/s"}) == Mirror("http://m.example/d", "http://m.example/s")
+    assert mirror.find({"NETSTATE_LAB_MIRROR": "http://m.example/d", "NETSTATE_LAB_SECURITY_MIRROR": "http://m.example/s"}) == Mirror(
+        "http://m.example/d", "http://m.example/s"
+    )
 
 
 @pytest.mark.parametrize("suite, security", [("bullseye", True), ("trixie", True), ("sid", False), ("trixie-backports", False)])

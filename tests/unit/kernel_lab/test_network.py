@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Addresses, ports and names of guests in a lab."""
 
 from kernel_lab import network
@@ -24,4 +24,4 @@ def test_tap_commands_stay_in_the_namespace(kernels):
 def test_offloads_are_off(kernels):
     words = network.tap_commands("ns", kernels["uml-6.1"])[-1]
     assert words[4:7] == ["ethtool", "-K", "tap1"]
-    assert dict(zip(words[7::2], words[8::2])) == {offload: "off" for offload in network.OFFLOADS}
+    assert dict(zip(words[7::2], words[8::2])) == dict.fromkeys(network.OFFLOADS, "off")

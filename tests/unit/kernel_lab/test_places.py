@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Options before environment before defaults, and names that fit a namespace."""
 
 import pytest
-
 from kernel_lab import places
 from kernel_lab.failure import LabError
 

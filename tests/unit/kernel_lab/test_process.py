@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """A process is its pid and its start time; a stranger with the same pid is left alone."""
 
 import os
@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-
 from kernel_lab import process
 from kernel_lab.process import Process
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Command lines of ssh."""
 
 import pytest
-
 from kernel_lab import ssh
 from kernel_lab.state import Guest
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """What is remembered of a guest."""
 
 import pytest
-
 from kernel_lab import state
 from kernel_lab.state import Guest
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Copyright (c) netstate.kernel contributors
+# SPDX-FileCopyrightText: netstate maintainers
 """Which packages are missing."""
 
 import os
 
 import pytest
-
 from kernel_lab import tools
 from kernel_lab.failure import LabError
 
