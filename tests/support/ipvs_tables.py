@@ -10,12 +10,18 @@ from hypothesis import strategies as st
 
 FAMILIES = st.sampled_from([model.AF_INET, model.AF_INET6])
 SCHEDULERS = st.sampled_from(["rr", "wrr", "lc", "wlc", "sh", "mh", "dh", "none"])
-PORTS = st.integers(1, 0xFFFF)
+PORTS = st.sampled_from([53, 80]) | st.integers(1, 0xFFFF)
+NEAR = {
+    model.AF_INET: [bytes([10, 0, 0, last]) for last in (1, 2)],
+    model.AF_INET6: [b"\x20\x01" + bytes(13) + bytes([last]) for last in (1, 2)],
+}
 
 
 @st.composite
 def addresses(draw, family):
-    """Packed addresses that a host can have."""
+    """Packed addresses that a host can have; half of them a few, so that two tables meet."""
+    if draw(st.booleans()):
+        return draw(st.sampled_from(NEAR[family]))
     if family == model.AF_INET:
         return bytes([draw(st.sampled_from([10, 172, 192]))]) + draw(st.binary(min_size=3, max_size=3))
     return b"\x20\x01" + draw(st.binary(min_size=14, max_size=14))
@@ -25,7 +31,7 @@ def addresses(draw, family):
 def keys(draw):
     family = draw(FAMILIES)
     if draw(st.booleans()):
-        return Key(family, fwmark=draw(st.integers(1, 0xFFFFFFFF)))
+        return Key(family, fwmark=draw(st.integers(1, 3) | st.integers(1, 0xFFFFFFFF)))
     protocol = draw(st.sampled_from(sorted(model.PROTOCOL_NAMES)))
     return Key(family, protocol, draw(addresses(family)), draw(PORTS | st.just(0)))
 
@@ -63,7 +69,7 @@ def destinations(draw, service):
 
 
 @st.composite
-def tables(draw, most=4):
+def tables(draw, most=3):
     table = {}
     for key in draw(st.lists(keys(), max_size=most, unique=True)):
         table[key] = Held(draw(services(key)), dict(draw(st.lists(destinations(key), max_size=most))))
