@@ -95,6 +95,10 @@ class Requests:
         """Dumps all services of the namespace."""
         return self._made(wire.GET_SERVICE, [], NLM_F_DUMP)
 
+    def service(self, key: Key) -> bytes:
+        """Asks for one service. ESRCH if there is no such service."""
+        return self._made(wire.GET_SERVICE, [_service(key)])
+
     def destinations(self, identity: bytes) -> bytes:
         """Dumps the destinations of one service; none, and no error, where the service is gone.
 

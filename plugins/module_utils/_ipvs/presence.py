@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
+import typing as t
 
 from .._netlink import family, kernel
 from .._netlink.channel import NETLINK_GENERIC, Channel
-from .._netlink.errors import NOT_BUILT, NOT_LOADED, NetstateError, Reason
+from .._netlink.errors import NOT_BUILT, NOT_LOADED, NOT_PERMITTED, NetstateError, Reason
 from .._netlink.namespace import own_proc
 from . import wire
 
@@ -18,6 +20,13 @@ MODULE = "ip_vs"
 SCHEDULERS = ("dh", "fo", "lblc", "lblcr", "lc", "mh", "nq", "ovf", "rr", "sed", "sh", "twos", "wlc", "wrr")
 ENGINES = ("sip",)
 
+# Of every IPVS request, reading ones too.
+MEANINGS: t.Mapping[int, Reason] = {
+    errno.EPERM: Reason(
+        NOT_PERMITTED.slug,
+        "IPVS asks for CAP_NET_ADMIN in the initial user namespace, for reading too: run as root (become: true), and not in a user namespace",
+    )
+}
 _ABSENT = Reason(NOT_BUILT.slug, "ip_vs is neither built in nor installed for this kernel")
 
 

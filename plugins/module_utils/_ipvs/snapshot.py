@@ -125,7 +125,7 @@ class Reader:
     def _dump(self, asked: str, request: bytes, visit: t.Callable[[bytes], None]) -> bool:
         """Whether the dump was whole; after one that was not, the socket is a new one."""
         try:
-            self._channel.dump(asked, request, visit, ahead=False)
+            self._channel.dump(asked, request, visit, presence.MEANINGS, ahead=False)
         except Interrupted:
             self._channel.close()
             self._channel = presence.open_channel()

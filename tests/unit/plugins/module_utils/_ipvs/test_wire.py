@@ -2,25 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import pathlib
-import re
-
 import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import messages, model, rules, wire
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink import family
 from hypothesis import given
+from ipvs_golden import GOLDEN
 from ipvs_tables import tables
 
-FILE = pathlib.Path(__file__).parents[3] / "data" / "ipvs-7.2.txt"
-
-
-def golden():
-    """Name to bytes; see the file."""
-    blocks = re.findall(r"^(\S.*)\n((?:    \S+\n?)+)", re.sub(r"^#.*\n", "", FILE.read_text(), flags=re.M), re.M)
-    return {name: bytes.fromhex("".join(text.split())) for name, text in blocks}
-
-
-GOLDEN = golden()
 # What the table was made of when the bytes were taken.
 MADE_BY = """\
 -A -t 10.0.0.3:443 -s mh -p 600 -M 255.255.255.0 -b mh-port --pe sip
