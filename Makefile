@@ -20,7 +20,7 @@ env:  ## .venv with the newest ansible-core that a Python of this machine runs, 
 	@tools/env test
 
 demo: env  ## counts, flushes and flushes again zones of connections on this machine's kernel, in a namespace
-	@.venv/bin/ansible-playbook playbooks/demo.yml
+	@ANSIBLE_CALLBACK_RESULT_FORMAT=yaml .venv/bin/ansible-playbook playbooks/demo.yml
 
 test: env  ## all tests; the last line counts them
 	@tools/test unit integration pyroute2-ends sanity

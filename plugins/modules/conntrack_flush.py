@@ -58,7 +58,7 @@ attributes:
   diff_mode:
     support: full
     details:
-      - Shows the entries by zone and protocol, of the zones that hold selected entries, before and after.
+      - Shows the entries by zone and protocol, of the zones that hold selected entries and of the O(family) asked for, before and after.
   idempotent:
     support: full
     details:

@@ -66,7 +66,7 @@ def insert(requests: t.Iterable[bytes]) -> None:
             assert not failures, f"entries refused: {failures!r}"
 
 
-def many(count: int, zone_of: t.Callable[[int], int], first: int = 0) -> t.Iterator[bytes]:
+def many(count: int, zone_of: t.Callable[[int], int], first: int = 0, timeout: int = SECONDS) -> t.Iterator[bytes]:
     """Requests for assured, established TCP entries, each with an address and a port of its own.
 
     One request is encoded and patched for the others, a hundred times as fast as encoding each.
@@ -74,7 +74,8 @@ def many(count: int, zone_of: t.Callable[[int], int], first: int = 0) -> t.Itera
     :param zone_of: number of the entry to its zone, which must not be 0
     """
     source, port, zone = ipaddress.ip_address("10.255.254.253").packed, 0xABCD, 0xBEEF
-    model = entry(str(ipaddress.ip_address(source)), ports=(port, 443), zone=zone, status=ASSURED, tcp_state=ESTABLISHED)
+    attributes = {"zone": zone, "timeout": timeout, "status": ASSURED, "tcp_state": ESTABLISHED}
+    model = entry(str(ipaddress.ip_address(source)), ports=(port, 443), **attributes)
     sources = _places(model, source)
     ports = [place + 4 for number in (2, 3) for place in _places(model, struct.pack("=HH", 6, number) + struct.pack("!H", port))]
     zones = [place + 4 for place in _places(model, struct.pack("=HH", 6, wire.ZONE) + struct.pack("!H", zone))]

@@ -29,23 +29,28 @@ HELPERS = ("amanda", "ftp", "h323", "irc", "netbios_ns", "pptp", "sane", "sip", 
 def parse_subsets(values: t.Sequence[str]) -> frozenset[str]:
     """Reads ``gather_subset`` as ``ansible.builtin.setup`` does.
 
-    ``all`` is everything, ``min`` nothing beyond the keys that are always there, ``!x`` leaves x out; ``!all`` is ``min``. With
-    nothing but exclusions they are taken from the default.
+    ``all`` is everything, ``min`` nothing beyond the keys that are always there, ``!x`` leaves x out; ``!all`` is ``min``. What is
+    named for itself is given whatever is left out, so that ``!all, table`` is the table. With nothing but exclusions they are taken
+    from the default.
 
     :raises OptionError: for a name that is none
     """
     wanted: set[str] = set()
     unwanted: set[str] = set()
+    named: set[str] = set()
     for value in values:
         name = value.strip()
-        side = unwanted if name.startswith("!") else wanted
-        name = name.lstrip("!").strip()
+        negated = name.startswith("!")
+        side = unwanted if negated else wanted
+        name = name[negated:].strip()
         if name not in SUBSETS + ("all", "min"):
             choices = ", ".join(("all", "min") + SUBSETS)
             raise OptionError("gather_subset", value, f"give names of {choices}, '!' in front to leave one out")
         side.update(SUBSETS if name == "all" else () if name == "min" else (name,))
+        if side is wanted and name in SUBSETS:
+            named.add(name)
     only_exclusions = not any(not value.strip().startswith("!") for value in values)
-    return frozenset((set(DEFAULT) if only_exclusions else wanted) - unwanted)
+    return frozenset((set(DEFAULT) if only_exclusions else wanted) - unwanted | named)
 
 
 def gather(subsets: t.Collection[str], netns: str | None = None) -> dict[str, t.Any]:

@@ -76,6 +76,7 @@ class Flush:
         self._proof = (capability.UNKNOWN, "nothing was read")
         self._remaining: int | None = None
         self._unavailable: Reason | None = None
+        self._failed = False
 
     def run(self) -> dict[str, t.Any]:
         """Does it, in the namespace of the calling thread.
@@ -86,6 +87,7 @@ class Flush:
         try:
             self._run()
         except NetstateError as error:
+            self._failed = True
             error.done.update(self.result())
             raise
         return self.result()
@@ -192,19 +194,24 @@ class Flush:
 
     def result(self) -> dict[str, t.Any]:
         """The result keys, whatever has been done so far."""
-        reading, check = self._reading, self._order.check
+        reading = self._reading
         matched = reading.matched()
         deleted = sum(sum(tally.deleted.values()) for tally in self._tallies.values())
-        kinds = collections.Counter(kind for entries in reading.found.values() for kind in entries.values())
+        kinds: collections.Counter[Kind] = collections.Counter()
+        for entries in reading.found.values():
+            kinds.update(entries.values())
+        protocols: collections.Counter[int] = collections.Counter()
+        for kind, count in kinds.items():
+            protocols[kind.protocol] += count
         result: dict[str, t.Any] = {
-            "changed": bool(matched if check else deleted),
+            "changed": bool(matched if self._foretells() else deleted),
             "matched": matched,
             "deleted": deleted,
             "already_gone": sum(tally.gone for tally in self._tallies.values()),
             "remaining": self._remaining,
             "method": self._method(),
             "zones": self._zone_rows(),
-            "protocols": _named(_by_protocol(kinds.elements())),
+            "protocols": _named(protocols),
             "assured": sum(n for kind, n in kinds.items() if kind.status & wire.STATUS_BITS["ASSURED"]),
             "proof": {"filter": self._proof[0], "evidence": self._proof[1]},
             "unavailable_reason": self._unavailable.text if self._unavailable else None,
@@ -212,6 +219,10 @@ class Flush:
         if self._order.diff:
             result["diff"] = self._diff()
         return result
+
+    def _foretells(self) -> bool:
+        """Whether the result is of what would be done; what is refused would be refused for real, too."""
+        return self._order.check and not self._failed
 
     def _told(self) -> tuple[str, str]:
         """The proof that the result shows: the worst news first, then what is known, and how many zones say so."""
@@ -254,7 +265,7 @@ class Flush:
         sides: dict[str, dict[str, dict[str, int]]] = {"before": {}, "after": {}}
         for zone, entries in sorted(self._reading.found.items()):
             tally = self._tallies.get(zone, Tally())
-            going = _by_protocol(entries.values()) if self._order.check else tally.deleted
+            going = _by_protocol(entries.values()) if self._foretells() else tally.deleted
             before = self._reading.seen[zone]
             sides["before"][f"zone {zone}"] = _named(before)
             sides["after"][f"zone {zone}"] = _named({number: before[number] - going[number] for number in before})
@@ -307,5 +318,4 @@ def _named(counts: t.Mapping[int, int]) -> dict[str, int]:
 
 
 def _unproven(proof: tuple[str, str]) -> NetstateError:
-    reason = Reason(UNPROVEN.slug, f"it is not proven safe: {proof[1]}. {UNPROVEN.text}")
-    return NetstateError("method: kernel", None, reason)
+    return NetstateError("method: kernel", None, UNPROVEN.after(f"it is not proven safe: {proof[1]}"))

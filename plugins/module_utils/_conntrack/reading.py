@@ -50,9 +50,11 @@ class Walk:
 
     :ivar found: zone to the selected entries, each as its identity (the body of its delete request) and its kind
     :ivar counts: kind to how many entries were seen, selected or not
+    :ivar family: the one that the selection wants
     """
 
     def __init__(self, selection: Selection, zone: int | None) -> None:
+        self.family = selection.wanted.family
         self._selection = selection
         self._zone = zone
         self.found: dict[int, dict[bytes, Kind]] = collections.defaultdict(dict)
@@ -81,7 +83,7 @@ class Reading:
     """What the selection means in the table now.
 
     :ivar found: zone to the selected entries by identity
-    :ivar seen: zone to protocol number to how many entries the walk saw, for the zones that were read
+    :ivar seen: zone to protocol number to how many entries of the wanted family the walk saw, for the zones that were read
     :ivar proofs: zone to what its own dump told of the zone filter, and in which words
     """
 
@@ -99,7 +101,8 @@ class Reading:
             if entries:
                 self.found.setdefault(number, {}).update(entries)
         for kind, (count,) in walk.counts.items():
-            if zone is None or kind.zone == zone or not kind.filtered:
+            # A dump by zone returns both families, one of everything only the wanted one.
+            if walk.family in (wire.AF_UNSPEC, kind.family) and (zone is None or kind.zone == zone or not kind.filtered):
                 self.seen.setdefault(kind.zone, collections.Counter())[kind.protocol] += count
         if zone is not None:
             counts = {kind: count for kind, (count,) in walk.counts.items()}

@@ -180,6 +180,7 @@ def parse_query(options: t.Mapping[str, t.Any]) -> Selection:
     given = {name: value for name, value in excluded.items() if name in OPTIONS and value is not None}
     kept = parse(given, "exclude.")
     if kept == Selector():
+        given = {name: value for name, value in given.items() if name != "family"}  # "any", as by default
         raise OptionError("exclude", given, "it names nothing to keep; leave it out to keep nothing")
     return Selection(wanted, kept)
 
@@ -339,7 +340,7 @@ def _status(option: str, values: list[str]) -> tuple[int, int]:
     for value in values:
         text = str(value).strip().upper()
         negated = text.startswith("!")
-        name = text.lstrip("!").strip()
+        name = text[negated:].strip()
         if name not in wire.STATUS_BITS:
             raise OptionError(option, value, f"give names of {', '.join(wire.STATUS_BITS)}, '!' in front to negate")
         bits[negated] |= wire.STATUS_BITS[name]

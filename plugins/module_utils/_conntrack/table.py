@@ -14,6 +14,7 @@ import typing as t
 from .._netlink import kernel
 from .._netlink.channel import DUMP_TRIES, read_whole
 from .._netlink.errors import UNREADABLE, NetstateError, Reason
+from . import wire
 
 ASKED = "dump of the conntrack table"
 
@@ -24,13 +25,19 @@ def walk(
     meanings: t.Mapping[int, Reason] | None = None,
     asked: str = ASKED,
 ) -> tuple[t.Any, int]:
-    """As :func:`read_whole`, again as long as the table was resized in between."""
+    """As :func:`read_whole`, again as long as the table was resized in between.
+
+    :raises NetstateError: as :func:`read_whole`; ``unreadable`` also for a message that is no entry
+    """
     for _try in range(DUMP_TRIES):
         before = buckets()
-        result = read_whole(asked, message, collector, meanings)
+        try:
+            result = read_whole(asked, message, collector, meanings)
+        except wire.Malformed as error:
+            raise NetstateError(asked, None, UNREADABLE.after(str(error))) from None
         if buckets() == before:
             return result
-    raise NetstateError(asked, None, Reason(UNREADABLE.slug, "the table was resized each time. " + UNREADABLE.text))
+    raise NetstateError(asked, None, UNREADABLE.after("the table was resized each time"))
 
 
 def buckets() -> int:

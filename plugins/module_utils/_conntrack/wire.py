@@ -104,6 +104,8 @@ def locate(message: bytes) -> Layout:
     :param message: a whole message, from ``nlmsghdr`` on
     :raises Malformed: where lengths do not fit
     """
+    if len(message) < BODY:
+        raise Malformed(f"a message of {len(message)} bytes, where its headers alone take {BODY}")
     layout: Layout = {}
     _locate(message, BODY, len(message), (), layout)
     return layout

@@ -232,8 +232,7 @@ def read_whole(
                 return visit, channel.dump(asked, message, visit, meanings)
             except Interrupted as error:
                 why = str(error)
-    reason = Reason(UNREADABLE.slug, f"{DUMP_TRIES} tries: {why}. {UNREADABLE.text}")
-    raise NetstateError(asked, None, reason)
+    raise NetstateError(asked, None, UNREADABLE.after(f"{DUMP_TRIES} tries: {why}"))
 
 
 def read_list(asked: str, message: bytes, meanings: Meanings | None = None) -> list[bytes]:

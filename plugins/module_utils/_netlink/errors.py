@@ -19,6 +19,10 @@ class Reason(t.NamedTuple):
     slug: str
     text: str
 
+    def after(self, observation: str) -> Reason:
+        """The same, with what was observed in front."""
+        return Reason(self.slug, f"{observation}. {_sentence(self.text)}")
+
 
 NOT_PERMITTED = Reason(
     "not_permitted",
@@ -48,7 +52,6 @@ USUAL: t.Mapping[int, Reason] = {
     errno.ENOBUFS: OVERRUN,
     errno.ETIMEDOUT: NO_ANSWER,
 }
-
 
 # Where one number has two names, Python's choice differs between releases; these are the kernel's.
 _KERNEL_NAMES = {errno.EOPNOTSUPP: "EOPNOTSUPP", errno.EAGAIN: "EAGAIN", errno.EDEADLK: "EDEADLK"}

@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""churn.py ZONE...: makes and deletes entries of these zones, over and over, in the namespace it runs in.
+
+Sources lie in 172.16.0.0/16, so that they can be told from others. Says "ready" when the first round of inserts is done;
+ends when its standard input does.
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+
+from ansible_collections.netstate.kernel.plugins.module_utils._conntrack import messages, wire
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.channel import Channel
+from conntrack_table import entry
+
+EACH = 300
+
+
+def main(zones: list[int]) -> None:
+    inserts, deletes = [], []
+    for zone in zones:
+        for number in range(EACH):
+            source = f"172.16.{number // 200}.{number % 200}"
+            request = entry(source, zone=zone)
+            layout = wire.locate(request)
+            inserts.append(request)
+            deletes.append(messages.delete(messages.identity(request, messages.identity_cut(layout))))
+    rounds = 0
+    with Channel.open() as channel:
+        while True:
+            for requests in (inserts, deletes):
+                for start in range(0, len(requests), 100):
+                    channel.batch("churning", requests[start : start + 100])
+                if not rounds:
+                    print("ready", flush=True)
+                rounds += 1
+            if select.select([sys.stdin], [], [], 0)[0]:
+                return
+
+
+if __name__ == "__main__":
+    main([int(zone) for zone in sys.argv[1:]])
