@@ -56,6 +56,8 @@ _FORWARD_WORDS = {"-m": model.MASQUERADE, "-i": model.TUNNEL, "-g": model.DIRECT
 _FORWARD_OPTIONS = {number: word for word, number in _FORWARD_WORDS.items()}
 _CHECKSUM_WORDS = {"--tun-nocsum": "none", "--tun-csum": "csum", "--tun-remcsum": "remcsum"}
 
+_CHECKSUM_OPTIONS = {name: word for word, name in _CHECKSUM_WORDS.items()}
+
 _WITH_VALUE = frozenset(["-t", "-u", "--sctp-service", "-f", "-s", "-M", "--pe", "-b", "-r", "-w", "-x", "-y", "--tun-type", "--tun-port"])
 _WITHOUT_VALUE = frozenset(["-6", "-o", "-n", *_FORWARD_WORDS, *_CHECKSUM_WORDS])
 _OPTIONAL_VALUE = "-p"
@@ -170,8 +172,8 @@ def destination_words(key: Key, destination: DestinationKey, one: Destination, d
         tunnel = config.tunnel_config(one.tunnel)
         words += ["--tun-type", tunnel["type"]]
         words += ["--tun-port", str(tunnel["port"])] if "port" in tunnel else []
-        if tunnel["checksum"] != "none":
-            words.append("--tun-" + tunnel["checksum"])
+        if one.tunnel.type != model.IPIP:  # ipvsadm has no such words for ipip
+            words.append(_CHECKSUM_OPTIONS.get(tunnel["checksum"], "--tun-" + tunnel["checksum"]))
     words += ["-x", str(one.upper)] if one.upper else []
     return words + (["-y", str(one.lower)] if one.lower else [])
 

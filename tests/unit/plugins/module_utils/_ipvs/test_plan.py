@@ -66,7 +66,7 @@ CHANGES = {
         {"address": "10.1.0.2", "tunnel": {"type": "gre", "checksum": "csum"}},
         "-e -t 10.0.0.1:80 -r 10.1.0.2:80 -i -w 1 --tun-type gre --tun-csum",
     ),
-    "tunnel port": ({"address": "10.1.0.2", "tunnel": {"port": 6081}}, "-e -t 10.0.0.1:80 -r 10.1.0.2:80 -i -w 1 --tun-type gue --tun-port 6081"),
+    "tunnel port": ({"address": "10.1.0.2", "tunnel": {"port": 6081}}, "-e -t 10.0.0.1:80 -r 10.1.0.2:80 -i -w 1 --tun-type gue --tun-port 6081 --tun-nocsum"),
     "tunnel checksum": (
         {"address": "10.1.0.2", "tunnel": {"checksum": "remcsum"}},
         "-e -t 10.0.0.1:80 -r 10.1.0.2:80 -i -w 1 --tun-type gue --tun-port 6080 --tun-remcsum",
