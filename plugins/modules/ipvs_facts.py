@@ -215,7 +215,8 @@ ansible_facts:
           description:
             - All services in the form of O(netstate.kernel.ipvs_services#module:config), with C(statistics), and their destinations with C(statistics),
               C(active_connections), C(inactive_connections) and C(persistent_connections).
-            - Counters start with the service or destination, or when they were last zeroed; those C(_per_second) are the kernel's estimates.
+            - Counters start with the service or destination, or when they were last zeroed. The kernel adds them up every two seconds, and those
+              C(_per_second) are its estimates.
           returned: when in O(gather_subset) and available
           type: list
           elements: dict
