@@ -11,7 +11,7 @@ ARGS ?=
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo audit test test-unit test-integration test-pyroute2 test-sanity test-kernels molecule lint bench clean
+.PHONY: help env demo audit test test-unit test-integration test-pyroute2 test-sanity test-ipvs test-kernels molecule lint bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*  ## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -40,6 +40,9 @@ test-integration: env  ## the modules on this machine's kernel, in namespaces of
 
 test-pyroute2: env  ## the netlink code with every supported pyroute2 (tools/pyroute2-rows)
 	@tools/test pyroute2
+
+test-ipvs: env  ## IPVS in guests with four kernels (tests/kernels); needs root, takes some minutes
+	@tools/test ipvs
 
 test-sanity: env  ## ansible-test sanity
 	@tools/test sanity
