@@ -207,7 +207,7 @@ reason:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.netstate.kernel.plugins.module_utils import _module
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.flush import Order, flush
-from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.options import selector_spec
+from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.options import ONE_NAME, selector_spec
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.selector import parse_selection
 
 
@@ -221,6 +221,7 @@ def main() -> None:
             netns=dict(type="str"),
             **selector_spec(),
         ),
+        mutually_exclusive=ONE_NAME,
         supports_check_mode=True,
     )
     params = module.params

@@ -31,8 +31,9 @@ OPTIONS = frozenset(
 )
 
 _FAMILIES = {"any": wire.AF_UNSPEC, "ipv4": wire.AF_INET, "ipv6": wire.AF_INET6}
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+", re.ASCII)
+# Bounded, since Python refuses to read numbers of thousands of digits.
+_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|\d{1,20}", re.ASCII)
 
 _ADDRESS_PATHS = {
     "source": ((wire.TUPLE_ORIG, wire.TUPLE_IP, wire.V4_SRC), (wire.TUPLE_ORIG, wire.TUPLE_IP, wire.V6_SRC)),
@@ -180,17 +181,25 @@ def parse_query(options: t.Mapping[str, t.Any]) -> Selection:
 
     :raises OptionError: naming the option and the value
     """
-    wanted = parse({name: value for name, value in options.items() if name in OPTIONS})
+    wanted = parse(_given(options))
     excluded = options.get("exclude")
     if excluded is None:
         return Selection(wanted)
-    given = {name: value for name, value in excluded.items() if name in OPTIONS and value is not None}
+    given = _given(excluded)
     # An offloaded connection may be in any state: what is in doubt is kept.
     kept = dataclasses.replace(parse(given, "exclude."), unknown_state=True)
     if not kept.narrows() and kept.zones is None:
         given = {name: value for name, value in given.items() if name != "family"}  # "any", as by default
         raise OptionError("exclude", given, "it names nothing to keep; leave it out to keep nothing")
     return Selection(wanted, kept)
+
+
+def _given(options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The selector options that have a value; ``zone`` is another name of ``zones``."""
+    given = {name: value for name, value in options.items() if name in OPTIONS and value is not None}
+    if options.get("zone") is not None:
+        given["zones"] = options["zone"]
+    return given
 
 
 def parse_selection(options: t.Mapping[str, t.Any]) -> Selection:
@@ -203,7 +212,7 @@ def parse_selection(options: t.Mapping[str, t.Any]) -> Selection:
     if whole and not selection.wanted.selects_all():
         raise OptionError("all", True, "it cannot go with options that select less: leave out one or the other")
     if not whole and _without_the_obvious(selection.wanted).selects_all():
-        given = options.get("zones")
+        given = _given(options).get("zones")
         if given is not None:
             raise OptionError("zones", given, "that is the whole table; say all: true if it is meant")
         if options.get("status"):
@@ -226,7 +235,7 @@ def parse(options: t.Mapping[str, t.Any], prefix: str = "") -> Selector:
     :param prefix: put before option names in errors, such as ``"exclude."``
     :raises OptionError: naming the option and the value
     """
-    given = {name: options[name] for name in options if options[name] is not None}
+    given = {name: value for name, value in options.items() if value is not None}
     for name, value in given.items():
         if isinstance(value, list) and not value:
             raise OptionError(prefix + name, value, "an empty list selects nothing; leave the option out to select all")
@@ -241,7 +250,7 @@ def parse(options: t.Mapping[str, t.Any], prefix: str = "") -> Selector:
         addresses=tuple(
             (name, _addresses(prefix + name, given[name], family)) for name in _ADDRESS_PATHS if name in given
         ),
-        ports=tuple((name, _ports(prefix + name, given[name], protocols)) for name in _PORT_PATHS if name in given),
+        ports=tuple((name, _ports(prefix, name, given[name], protocols)) for name in _PORT_PATHS if name in given),
         mark=_mark(prefix + "mark", given["mark"]) if "mark" in given else None,
         status=_status(prefix + "status", given.get("status", [])),
         tcp_states=_tcp_states(prefix + "tcp_states", given.get("tcp_states"), protocols),
@@ -261,14 +270,15 @@ def _zones(prefix: str, values: list[str] | None) -> tuple[frozenset[int] | None
     return frozenset(number for first, last in spans for number in range(first, last + 1)), named
 
 
-def _ports(option: str, values: list[str], protocols: frozenset[int] | None) -> frozenset[int]:
+def _ports(prefix: str, name: str, values: list[str], protocols: frozenset[int] | None) -> frozenset[int]:
+    option = prefix + name
     spans = [_span(option, value, PORTS - 1, "8000-8099") for value in values]
     if protocols is None:
-        raise OptionError(option, values, "ports need protocols that have them: protocols: [tcp], say")
+        raise OptionError(option, values, f"ports need protocols that have them: {prefix}protocols: [tcp], say")
     portless = sorted(protocols - wire.PORT_CARRYING)
     if portless:
-        name = wire.protocol_name(portless[0])
-        raise OptionError(option, values, f"protocol {name} carries no ports; leave it out of protocols")
+        protocol = wire.protocol_name(portless[0])
+        raise OptionError(option, values, f"protocol {protocol} carries no ports; leave it out of {prefix}protocols")
     return frozenset(number for first, last in spans for number in range(first, last + 1))
 
 
@@ -293,7 +303,7 @@ def _protocols(prefix: str, values: list[str] | None) -> frozenset[int] | None:
         text = str(value).strip().lower()
         if text in wire.PROTOCOLS:
             numbers.add(wire.PROTOCOLS[text])
-        elif _RANGE.fullmatch(text) and text.isdigit() and int(text) < 256:
+        elif _RANGE.fullmatch(text) and "-" not in text and int(text) < 256:
             numbers.add(int(text))
         else:
             names = ", ".join(sorted(wire.PROTOCOLS))
@@ -337,6 +347,8 @@ def _network(option: str, value: object, text: str) -> ipaddress.IPv4Network | i
         exact = ipaddress.ip_interface(text)
     except ValueError:
         raise OptionError(option, value, "give an IPv4 or IPv6 address or CIDR, '!' in front to negate") from None
+    if getattr(exact.ip, "ipv4_mapped", None):
+        raise OptionError(option, value, "conntrack keeps IPv4 addresses as such: write the IPv4 address")
     if exact.ip != network.network_address:
         raise OptionError(option, value, f"host bits are set: write {network}, or {exact.ip}")
     if network.prefixlen == 0:

@@ -104,6 +104,9 @@ class NetstateError(Exception):
         return result
 
 
+_SHOWN = 200  # characters of a value
+
+
 class OptionError(ValueError):
     """A value that an option cannot take, found before anything was opened.
 
@@ -116,7 +119,8 @@ class OptionError(ValueError):
 
 
 def _shown(value: object) -> str:
-    return f"'{value}'" if isinstance(value, str) else repr(value)
+    text = f"'{value}'" if isinstance(value, str) else repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def _sentence(text: str) -> str:

@@ -27,7 +27,8 @@ CLONE_NEWNET = 0x40000000
 DIRECTORY = "/run/netns"
 
 NO_SYS_ADMIN = Reason(
-    "not_permitted", "entering a network namespace needs CAP_SYS_ADMIN: run as root (become: true)"
+    "not_permitted",
+    "entering a network namespace needs CAP_SYS_ADMIN, and CAP_SYS_PTRACE for that of a process: run as root (become: true)",
 )
 
 
