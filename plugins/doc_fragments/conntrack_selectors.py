@@ -96,6 +96,7 @@ options:
   exclude:
     description:
       - Entries to leave alone, whatever else selects them. All properties named here must hold for an entry to be left alone.
+      - An offloaded TCP connection shows no state; here it counts as being in any of O(exclude.tcp_states).
     type: dict
     suboptions:
       zones:

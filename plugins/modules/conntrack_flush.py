@@ -28,6 +28,8 @@ options:
   max_entries:
     description:
       - Fail, and delete nothing, if more entries than this are selected.
+      - With O(method=auto) entries then go one by one, so that no more can go than were counted. With O(method=kernel) the limit is one
+        of what was counted.
     type: int
   method:
     description:
@@ -55,6 +57,8 @@ attributes:
     support: full
     details:
       - Reads the same and returns the same RV(matched), with RV(deleted) 0.
+      - Fails where there are entries and C(nf_conntrack_netlink), through which they are read, is installed but not loaded; a run would have the
+        kernel load it.
   diff_mode:
     support: full
     details:

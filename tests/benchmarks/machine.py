@@ -15,6 +15,7 @@ import peer
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack import table
 
 QUIET = 1.5  # load average
+QUIET_CORES = 0.2  # used by others
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,10 +24,6 @@ class Description:
 
     rows: tuple[tuple[str, str], ...]
     load: float
-
-    @property
-    def quiet(self) -> bool:
-        return self.load <= QUIET
 
 
 def describe() -> Description:

@@ -51,9 +51,10 @@ def _machine(described: machine.Description, others: float, load: float) -> str:
         ("Cores used by others meanwhile", f"{others:.2f}"),
     ]
     table = _table(["Machine", ""], rows)
-    if described.quiet:
+    if described.load <= machine.QUIET and others <= machine.QUIET_CORES:
         return table
-    return f"{table}\n**The machine was not quiet (load average above {machine.QUIET} when the run began): the ratios are not valid.**\n"
+    limits = f"a load average of at most {machine.QUIET} before the run, and {machine.QUIET_CORES} cores used by others meanwhile"
+    return f"{table}\n**The machine was not quiet ({limits}): the ratios are not valid.**\n"
 
 
 def _comparisons(findings: Findings) -> str:

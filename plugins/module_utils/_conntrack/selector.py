@@ -77,6 +77,7 @@ class Selector:
     :ivar mark: value and mask
     :ivar status: bits that must be set, bits that must not
     :ivar labels: label bits that must be set
+    :ivar unknown_state: whether a TCP entry that shows no state, being offloaded, may be in any of the states
     """
 
     zones: frozenset[int] | None = None
@@ -89,10 +90,11 @@ class Selector:
     status: tuple[int, int] = (0, 0)
     tcp_states: frozenset[int] | None = None
     labels: int = 0
+    unknown_state: bool = False
 
     def narrows(self) -> bool:
         """Whether anything but zones is named: then entries go one by one."""
-        return dataclasses.replace(self, zones=None, zones_named=frozenset()) != Selector()
+        return dataclasses.replace(self, zones=None, zones_named=frozenset(), unknown_state=False) != Selector()
 
     def selects_all(self) -> bool:
         """Whether every entry that a table can hold is meant."""
@@ -115,10 +117,15 @@ class Selector:
             and (self.protocols is None or kind.protocol in self.protocols)
             and kind.status & self.status[0] == self.status[0]
             and not kind.status & self.status[1]
-            and (self.tcp_states is None or kind.tcp_state in self.tcp_states)
+            and self._admits_state(kind)
             and (self.mark is None or (kind.mark or 0) & self.mark[1] == self.mark[0])
             and (kind.labels or 0) & self.labels == self.labels
         )
+
+    def _admits_state(self, kind: Kind) -> bool:
+        if self.tcp_states is None or kind.tcp_state in self.tcp_states:
+            return True
+        return self.unknown_state and kind.tcp_state is None and kind.protocol == wire.PROTOCOLS["tcp"]
 
     def is_fine(self) -> bool:
         """Whether entries of one sort still have to be told apart, by :meth:`matches`."""
@@ -178,8 +185,9 @@ def parse_query(options: t.Mapping[str, t.Any]) -> Selection:
     if excluded is None:
         return Selection(wanted)
     given = {name: value for name, value in excluded.items() if name in OPTIONS and value is not None}
-    kept = parse(given, "exclude.")
-    if kept == Selector():
+    # An offloaded connection may be in any state: what is in doubt is kept.
+    kept = dataclasses.replace(parse(given, "exclude."), unknown_state=True)
+    if not kept.narrows() and kept.zones is None:
         given = {name: value for name, value in given.items() if name != "family"}  # "any", as by default
         raise OptionError("exclude", given, "it names nothing to keep; leave it out to keep nothing")
     return Selection(wanted, kept)
@@ -194,12 +202,21 @@ def parse_selection(options: t.Mapping[str, t.Any]) -> Selection:
     whole = bool(options.get("all"))
     if whole and not selection.wanted.selects_all():
         raise OptionError("all", True, "it cannot go with options that select less: leave out one or the other")
-    if not whole and selection.wanted.selects_all():
+    if not whole and _without_the_obvious(selection.wanted).selects_all():
         given = options.get("zones")
         if given is not None:
             raise OptionError("zones", given, "that is the whole table; say all: true if it is meant")
+        if options.get("status"):
+            raise OptionError("status", options["status"], "so is every entry of a table; say all: true if all are meant")
         raise OptionError("all", False, "nothing is selected: name zones or another selector, or say all: true for everything")
     return dataclasses.replace(selection, whole=whole)
+
+
+def _without_the_obvious(selector: Selector) -> Selector:
+    """The same without status bits that every entry of a table has (CONFIRMED), or none has (DYING, TEMPLATE)."""
+    wanted, unwanted = selector.status
+    never = wire.STATUS_BITS["DYING"] | wire.STATUS_BITS["TEMPLATE"]
+    return dataclasses.replace(selector, status=(wanted & ~wire.STATUS_BITS["CONFIRMED"], unwanted & ~never))
 
 
 def parse(options: t.Mapping[str, t.Any], prefix: str = "") -> Selector:
@@ -281,11 +298,13 @@ def _protocols(prefix: str, values: list[str] | None) -> frozenset[int] | None:
         else:
             names = ", ".join(sorted(wire.PROTOCOLS))
             raise OptionError(prefix + "protocols", value, f"give a number from 0 to 255, or one of {names}")
+    if len(numbers) == 256:
+        raise OptionError(prefix + "protocols", values, "that is every protocol: leave it out")
     return frozenset(numbers)
 
 
 def _addresses(option: str, values: list[str], family: int) -> Addresses:
-    sides: tuple[dict, dict] = ({}, {})
+    sides: tuple[list, list] = ([], [])
     for value in values:
         text = str(value).strip()
         negated = text.startswith("!")
@@ -293,9 +312,21 @@ def _addresses(option: str, values: list[str], family: int) -> Addresses:
         at = wire.AF_INET if network.version == 4 else wire.AF_INET6
         if family not in (wire.AF_UNSPEC, at):
             raise OptionError(option, value, f"family: {wire.FAMILY_NAMES[family]} excludes it")
-        key = (at, int(network.netmask))
-        sides[negated].setdefault(key, set()).add(int(network.network_address))
-    return Addresses(*({key: frozenset(found) for key, found in side.items()} for side in sides))
+        sides[negated].append(network)
+    return Addresses(*(_by_mask(option, values, networks) for networks in sides))
+
+
+def _by_mask(option: str, values: list[str], networks: list[t.Any]) -> dict[tuple[int, int], frozenset[int]]:
+    found: dict[tuple[int, int], set[int]] = {}
+    for version, at in ((4, wire.AF_INET), (6, wire.AF_INET6)):
+        for network in ipaddress.collapse_addresses(one for one in networks if one.version == version):
+            if network.prefixlen == 0:
+                raise OptionError(option, values, f"together these are every IPv{version} address: {_EVERY % version}")
+            found.setdefault((at, int(network.netmask)), set()).add(int(network.network_address))
+    return {key: frozenset(numbers) for key, numbers in found.items()}
+
+
+_EVERY = "leave it out, or give family: ipv%d"
 
 
 def _network(option: str, value: object, text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
@@ -309,7 +340,7 @@ def _network(option: str, value: object, text: str) -> ipaddress.IPv4Network | i
     if exact.ip != network.network_address:
         raise OptionError(option, value, f"host bits are set: write {network}, or {exact.ip}")
     if network.prefixlen == 0:
-        raise OptionError(option, value, f"that is every address: leave it out, or give family: ipv{network.version}")
+        raise OptionError(option, value, f"that is every address: {_EVERY % network.version}")
     if exact.ip.is_unspecified and network.num_addresses == 1:
         raise OptionError(option, value, "the unspecified address is not 'any': leave the option out to select any")
     return network
@@ -356,7 +387,8 @@ def _tcp_states(option: str, values: list[str] | None, protocols: frozenset[int]
         raise OptionError(option, values, "protocols leaves tcp out, so nothing can match")
     numbers = set()
     for value in values:
-        name = {"LISTEN": "SYN_SENT2"}.get(str(value).strip().upper(), str(value).strip().upper())
+        name = str(value).strip().upper()
+        name = "SYN_SENT2" if name == "LISTEN" else name  # as conntrack(8) calls it
         if name not in wire.TCP_STATES:
             raise OptionError(option, value, f"give names of {', '.join(wire.TCP_STATES)}")
         numbers.add(wire.TCP_STATES.index(name))

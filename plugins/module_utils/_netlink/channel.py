@@ -235,7 +235,7 @@ def read_whole(
     raise NetstateError(asked, None, UNREADABLE.after(f"{DUMP_TRIES} tries: {why}"))
 
 
-def read_list(asked: str, message: bytes, meanings: Meanings | None = None) -> list[bytes]:
+def read_list(asked: str, message: bytes) -> list[bytes]:
     """All messages of a dump that is known to be short; see :func:`read_whole`."""
 
     def collector() -> t.Callable[[bytes], None]:
@@ -243,7 +243,7 @@ def read_list(asked: str, message: bytes, meanings: Meanings | None = None) -> l
         return found.append
 
     found: list[bytes] = []
-    read_whole(asked, message, collector, meanings)
+    read_whole(asked, message, collector)
     return found
 
 
@@ -266,8 +266,11 @@ def encoded(message: t.Any, kind: int, flags: int) -> bytes:
 
 
 def _prepare(sock: socket.socket) -> None:
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", RECEIVE_SECONDS, 0))
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", RECEIVE_SECONDS, 0))
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", RECEIVE_SECONDS, 0))
+        except OSError:  # 32-bit systems whose time has 64 bits
+            sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("=qq", RECEIVE_SECONDS, 0))
     try:
         sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER)
     except OSError:  # needs CAP_NET_ADMIN in the initial user namespace; else as much as rmem_max allows

@@ -36,7 +36,7 @@ NO_ZONES = Reason(
 )
 NO_NAMESPACE = Reason("no_namespace", "it is never created here: make it first, or correct the name")
 NOT_A_NAMESPACE = Reason("not_a_namespace", "the file is there, but is no network namespace")
-NO_ANSWER = Reason("no_answer", "the kernel did not answer in time")
+NO_ANSWER = Reason("no_answer", "the kernel did not answer in time, so the outcome of this request is not known")
 UNREADABLE = Reason("unreadable", "the table could not be read whole; nothing was done with a part of it")
 OVERRUN = Reason("overrun", "answers were lost for a full receive buffer, so the outcome of this batch is not known")
 BUSY = Reason("busy", "the kernel holds on to it (an entry offloaded to hardware on a kernel before 6.4, for one)")

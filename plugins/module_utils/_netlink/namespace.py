@@ -37,7 +37,7 @@ def path_of(netns: str) -> str:
     :param netns: a name under ``/run/netns`` or an absolute path
     :raises OptionError: for what can be neither
     """
-    if netns.startswith("/"):
+    if netns.startswith("/") and "\0" not in netns:
         return netns
     if not netns or "/" in netns or netns in (".", "..") or "\0" in netns:
         raise OptionError("netns", netns, f"give a name under {DIRECTORY}, or an absolute path")

@@ -27,9 +27,9 @@ EVERYTHING = DEFAULT | {"zones", "protocols"}
         (["!zones", "all"], EVERYTHING - {"zones"}),
         (["!zones", "!settings", "all"], EVERYTHING - {"zones", "settings"}),
         (["min", "protocols"], {"protocols"}),
-        (["table", "!table"], set()),
+        (["table", "!table"], {"table"}),
         ([" table ", "! zones "], {"table"}),
-        (["zones", "!all"], set()),
+        (["zones", "!all"], {"zones"}),
     ],
 )
 def test_parse_subsets(values: list[str], subsets: set[str]) -> None:
