@@ -20,6 +20,8 @@ from .model import Destination, DestinationKey, Held, Key, Service, Table, Tunne
 _NAME = re.compile(r"[a-z0-9_-]{1,15}")  # IP_VS_SCHEDNAME_MAXLEN and IP_VS_PENAME_MAXLEN are 16 with the closing zero
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
 
+_MULTICAST = {model.AF_INET: range(224, 240), model.AF_INET6: range(255, 256)}  # first byte
+
 SERVICE_OPTIONS = frozenset(
     ["protocol", "address", "port", "fwmark", "family", "scheduler", "scheduler_flags", "persistence", "one_packet", "destinations"]
 )
@@ -400,9 +402,9 @@ def _address(place: str, value: object) -> tuple[int, bytes]:
         family, address = model.packed(text)
     except ValueError:
         raise OptionError(place, value, "give an IPv4 or IPv6 address") from None
-    parsed = ipaddress.ip_address(address)
-    if parsed.is_multicast or parsed == ipaddress.IPv4Address("255.255.255.255"):
+    # By its bytes: a table has addresses by the ten thousand.
+    if address[0] in _MULTICAST[family] or address == b"\xff\xff\xff\xff":
         raise OptionError(place, value, "give the address of one host")
-    if parsed.is_unspecified and "destinations" in place:
+    if not any(address) and "destinations" in place:
         raise OptionError(place, value, "a destination needs the address of a host")
     return family, address

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
+import subprocess
 import typing as t
 
 from .._netlink import family, kernel
@@ -88,8 +89,15 @@ def knows_its_modules() -> bool:
 def load() -> None:
     """Makes the kernel load ip_vs; nothing where it is there.
 
+    Since 5.16 a lookup of the family does that; kernels before leave it to modprobe.
+
     :raises NetstateError: when this kernel has none
     """
+    for folder in ("/sbin", "/usr/sbin", "/bin", "/usr/bin"):
+        command = os.path.join(folder, "modprobe")
+        if os.path.exists(command):
+            subprocess.run([command, "--quiet", MODULE], check=False, stdin=subprocess.DEVNULL)
+            break
     with open_channel() as channel:
         attach(channel)
     if not look().available:
