@@ -80,7 +80,7 @@ class Conntrack:
 
 
 def zone_filter(conntrack):
-    """Fill three zones, flush one of them, and see what is left."""
+    """Fill three zones, flush one of them, then zone 0, and see what each time is left."""
     wanted = attribute(CTA_ZONE, struct.pack(">H", 1))
     try:
         for zone in ZONES:
@@ -92,8 +92,11 @@ def zone_filter(conntrack):
     before = len(conntrack.dump())
     conntrack.flush(wanted)
     left = len(conntrack.dump())
+    conntrack.flush(attribute(CTA_ZONE, struct.pack(">H", 0)))
+    at_last = len(conntrack.dump())
     conntrack.flush()
-    return {(3, 2): "exact", (3, 0): "ignored"}.get((before, left), f"{left} of {before} left")
+    seen = (before, left, at_last)
+    return {(3, 2, 1): "exact", (3, 0, 0): "ignored", (3, 2, 0): "zone_zero_unsafe"}.get(seen, f"{seen} entries before and after")
 
 
 def status_filter(conntrack):

@@ -19,7 +19,7 @@ QEMU = "qemu"
 
 ALLOWED = {
     "runs": (UML, UML_BUILT, QEMU),
-    "zone_filter": ("exact", "ignored", "unsupported"),
+    "zone_filter": ("exact", "ignored", "zone_zero_unsafe", "unsupported"),
     "tuple_filter_ipv6": ("right", "inverted"),
     "ipvs": ("builtin", "module", "absent"),
 }
@@ -51,6 +51,7 @@ class Kernel:
     boot_seconds: int
     truth: Truth
     config: str = ""
+    patch: str = ""
     libc_suite: str = ""
     glibc: str = ""
 
@@ -61,7 +62,8 @@ class Kernel:
     def recipe(self) -> dict[str, str]:
         """The fields that decide what is fetched; a change of them makes a cached kernel stale."""
         fields = asdict(self)
-        return {key: fields[key] for key in ("series", "runs", "suite", "package", "config", "libc_suite")}
+        always = {key: fields[key] for key in ("series", "runs", "suite", "package", "config", "libc_suite")}
+        return {**always, **({"patch": self.patch} if self.patch else {})}
 
 
 def _allowed(row: str, field: str, value: str) -> str:
@@ -75,7 +77,7 @@ def _truth(row: str, fields: dict[str, Any]) -> Truth:
     for field in ("zone_filter", "tuple_filter_ipv6", "ipvs"):
         _allowed(row, field, getattr(truth, field))
     if truth.zones == (truth.zone_filter == "unsupported"):
-        raise LabError(f"catalogue: {row}: a kernel has a zone filter (exact or ignored) exactly when it has zones")
+        raise LabError(f"catalogue: {row}: a kernel has a zone filter exactly when it has zones")
     return truth
 
 
@@ -88,6 +90,8 @@ def _kernel(index: int, fields: dict[str, Any]) -> Kernel:
     _allowed(row, "runs", kernel.runs)
     if (kernel.runs == UML_BUILT) != bool(kernel.config):
         raise LabError(f"catalogue: {row}: a built kernel, and only that, names its configuration")
+    if kernel.patch and kernel.runs != UML_BUILT:
+        raise LabError(f"catalogue: {row}: only a kernel that is built can have a patch")
     if not kernel.release.startswith(kernel.series + "."):
         raise LabError(f"catalogue: {row}: release {kernel.release} is not of the series {kernel.series}")
     return kernel

@@ -14,7 +14,7 @@ from typing import Sequence
 
 from . import artifact, catalogue, fetch, guests, inventory, lock, observe, places, ssh, state
 from .catalogue import Kernel
-from .failure import LabError
+from .failure import LabError, Unavailable
 from .places import Places
 
 
@@ -149,14 +149,14 @@ def _dispatch(arguments: argparse.Namespace) -> int:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 0 done, 1 failed with the reason printed, 2 not understood."""
+    """Run the command line and return its exit status: 0 done, 1 failed, 2 not understood, 3 not possible on this machine; with the reason."""
     # A terminated lab cleans up like an interrupted one.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         return _dispatch(_parser().parse_args(words))
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
-        return 1
+        return 3 if isinstance(error, Unavailable) else 1
     except KeyboardInterrupt:
         print("lab: interrupted; `lab down` ends what was started", file=sys.stderr)
         return 130

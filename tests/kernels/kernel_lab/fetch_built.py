@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # SPDX-FileCopyrightText: netstate maintainers
-"""A User Mode Linux kernel of the lab's own, built from Debian's source package; cached by source version and configuration."""
+"""A User Mode Linux kernel of the lab's own, built from Debian's source package; cached by source version, configuration and patch."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ from .unpack import appearing, unpack
 MUST_BE_ON = ("NF_CONNTRACK_ZONES", "NF_CT_NETLINK", "IP_VS", "UML_NET_VECTOR", "OVERLAY_FS", "HOSTFS")
 
 
-def key(version: str, configuration: bytes) -> str:
-    """Names one build: the same source and configuration give the same kernel."""
-    return hashlib.sha256(version.encode() + b"\0" + configuration).hexdigest()[:16]
+def key(version: str, configuration: bytes, patch: bytes = b"") -> str:
+    """Names one build: the same source and options give the same kernel, whatever the remarks between them say."""
+    options = b"\n".join(line.strip() for line in configuration.splitlines() if b"CONFIG_" in line)
+    parts = [version.encode(), options, *([patch] if patch else [])]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def switched_off(config: str) -> tuple[str, ...]:
@@ -35,8 +37,14 @@ def switched_off(config: str) -> tuple[str, ...]:
     return tuple(option for option in MUST_BE_ON if f"CONFIG_{option}=y" not in lines)
 
 
+def _patch(kernel: Kernel) -> Path | None:
+    return CONFIGURATIONS / kernel.patch if kernel.patch else None
+
+
 def _folder(kernel: Kernel, cache: Path, version: str) -> Path:
-    return cache / "built" / f"{kernel.name}-{key(version, (CONFIGURATIONS / kernel.config).read_bytes())}"
+    patch = _patch(kernel)
+    built = key(version, (CONFIGURATIONS / kernel.config).read_bytes(), patch.read_bytes() if patch else b"")
+    return cache / "built" / f"{kernel.name}-{built}"
 
 
 def _log(final: Path) -> Path:
@@ -61,7 +69,7 @@ def _make(source: Path, log: Path) -> str:
     return command.run(["make", "-s", "ARCH=um", "kernelrelease"], cwd=source).strip()
 
 
-def _build(package: str, deb: Path, configuration: Path, final: Path) -> None:
+def _build(package: str, deb: Path, configuration: Path, patch: Path | None, final: Path) -> None:
     """Build in a scratch folder and keep the binary, its .config and its release; about 1.7 GB are used meanwhile."""
     log = _log(final)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -71,6 +79,8 @@ def _build(package: str, deb: Path, configuration: Path, final: Path) -> None:
         tarball = scratch / "usr" / "src" / f"{package}.tar.xz"
         command.run(["tar", "xf", tarball, "-C", scratch])
         source = scratch / package
+        if patch:
+            command.run(["patch", "--strip=1", "--fuzz=0", "--input", patch], cwd=source, log=log)
         _configure(source, configuration, log)
         release = _make(source, log)
         for name in ("linux", ".config"):
@@ -87,7 +97,7 @@ def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh
     if not (final / "linux").exists():
         print(f"building {kernel.name} from {package.name} {package.version}; minutes; progress in {_log(final)}", file=sys.stderr)
         start = time.monotonic()
-        _build(package.name, deb, CONFIGURATIONS / kernel.config, final)
+        _build(package.name, deb, CONFIGURATIONS / kernel.config, _patch(kernel), final)
         print(f"built {kernel.name} in {time.monotonic() - start:.0f} s", file=sys.stderr)
     release = (final / "release").read_text(encoding="utf-8").strip()
     return Artifact(str(final / "linux"), release, "", {package.name: package.version}, kernel.recipe())

@@ -17,7 +17,7 @@ from typing import Sequence
 from . import boot, command, network, process, python_image, ssh, state, tools
 from .artifact import Artifact
 from .catalogue import Kernel
-from .failure import LabError
+from .failure import LabError, Unavailable
 from .places import GUEST_SCRIPTS, Places
 from .state import Guest
 
@@ -34,7 +34,7 @@ class Starting:
 
 def need_root() -> None:
     if os.geteuid() != 0:
-        raise LabError("guests need root: for a network namespace, taps and read-only mounts (the lab leaves the rest of the machine alone)")
+        raise Unavailable("guests need root: for a network namespace, taps and read-only mounts (the lab leaves the rest of the machine alone)")
 
 
 def check(places: Places) -> None:
@@ -171,10 +171,11 @@ def up(places: Places, wanted: Sequence[tuple[Kernel, Artifact]], at_once: int, 
 
 def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -> list[str]:
     """End the named guests, or all and with them the lab: processes, taps, namespace, folders. The names of those that ran."""
-    ssh.end_masters(places)
+    ending = names or state.names(places)
+    ssh.end_masters(places, ending)
     ended = []
     index = {kernel.name: kernel.index for kernel in kernels}
-    for name in names or state.names(places):
+    for name in ending:
         guest = state.read(places, name)
         if guest and process.kill(guest.process):
             ended.append(name)

@@ -38,7 +38,7 @@ def host(places: Places, kernel: Kernel, guest: Guest) -> dict[str, Any]:
         "ansible_ssh_private_key_file": str(places.key),
         "ansible_ssh_common_args": shlex.join(ssh.options(places)),
         # Guests of two labs have the same addresses: a master connection of one must not serve the other.
-        "ansible_control_path_dir": str(places.control_sockets),
+        "ansible_control_path_dir": str(places.control_sockets_of(kernel.name)),
         "ansible_ssh_retries": 2,
         "ansible_pipelining": True,
         "ansible_python_interpreter": guest.python,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Iterable, Mapping
 
 from . import command
-from .failure import LabError
+from .failure import Unavailable
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 # A rolling suite and an overlay suite have no security archive.
@@ -38,7 +38,7 @@ def from_targets(lines: Iterable[str], codename: str) -> Mirror:
     main = [address for address, release in pairs if release == codename]
     security = [address for address, release in pairs if release == f"{codename}-security"]
     if not main:
-        raise LabError(f"apt has no archive of {codename}; name one by NETSTATE_LAB_MIRROR (and NETSTATE_LAB_SECURITY_MIRROR)")
+        raise Unavailable(f"apt has no archive of {codename}; name one by NETSTATE_LAB_MIRROR (and NETSTATE_LAB_SECURITY_MIRROR)")
     return Mirror(main[0], security[0] if security else "")
 
 
@@ -48,7 +48,7 @@ def _codename() -> str:
         key, _, value = line.partition("=")
         fields[key] = value.strip('"')
     if fields.get("ID") != "debian":
-        raise LabError("this machine is not Debian: name a Debian archive by NETSTATE_LAB_MIRROR (and NETSTATE_LAB_SECURITY_MIRROR)")
+        raise Unavailable("this machine is not Debian: name a Debian archive by NETSTATE_LAB_MIRROR (and NETSTATE_LAB_SECURITY_MIRROR)")
     return fields.get("VERSION_CODENAME", "")
 
 

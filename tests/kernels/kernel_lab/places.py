@@ -57,6 +57,9 @@ class Places:
     def control_sockets(self) -> Path:
         return self.run / "cp"
 
+    def control_sockets_of(self, name: str) -> Path:
+        return self.control_sockets / name
+
 
 def _run_base(environment: Mapping[str, str]) -> Path:
     if environment.get("NETSTATE_LAB_RUN"):

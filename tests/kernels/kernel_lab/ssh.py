@@ -60,9 +60,12 @@ def answers(places: Places, guest: Guest, patience: int = 5) -> bool:
     return tried.returncode == 0
 
 
-def end_masters(places: Places) -> None:
-    """End the connections that Ansible keeps open: they outlive it, and would keep the namespace alive."""
-    for socket in places.control_sockets.glob("*"):
+def end_masters(places: Places, names: Sequence[str]) -> None:
+    """End the connections to these guests that Ansible keeps open: they outlive it, and would keep the namespace alive.
+
+    Those to other guests may be in use: what runs there would be cut off.
+    """
+    for socket in [socket for name in names for socket in places.control_sockets_of(name).glob("*")]:
         subprocess.run(
             ["ssh", "-F", "/dev/null", "-o", f"ControlPath={socket}", "-O", "exit", "lab"],
             stdin=subprocess.DEVNULL,

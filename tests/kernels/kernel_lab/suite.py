@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import command, lock
-from .failure import LabError
+from .failure import LabError, Unavailable
 from .mirror import Mirror
 
 EXACT_DEPENDENCY = re.compile(r"([a-z0-9][a-z0-9+.-]+) \(= ([^)]+)\)")
@@ -89,7 +89,10 @@ class Suite:
         sources.write_text(wanted, encoding="utf-8")
         print(f"reading the package lists of {self.name}", file=sys.stderr)
         # Error-Mode: a failed list would otherwise be a warning, and an old list or none would be used.
-        command.run(["apt-get", *self._options(), "-o", "APT::Update::Error-Mode=any", "update"], timeout=300)
+        try:
+            command.run(["apt-get", *self._options(), "-o", "APT::Update::Error-Mode=any", "update"], timeout=300)
+        except LabError as error:
+            raise Unavailable(f"the package lists of {self.name} cannot be read: {error}") from error
         ready.touch()
 
     def find(self, name: str) -> Package:

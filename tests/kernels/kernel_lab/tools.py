@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Callable, Sequence
 
 from . import command
-from .failure import LabError
+from .failure import LabError, Unavailable
 
 # Program or file -> Debian package.
 FETCH: dict[str, str] = {
@@ -27,6 +27,7 @@ BUILD: dict[str, str] = {
     "bison": "bison",
     "bc": "bc",
     "xz": "xz-utils",
+    "patch": "patch",
     "/usr/include/libelf.h": "libelf-dev",
     "/usr/include/openssl/ssl.h": "libssl-dev",
 }
@@ -79,9 +80,12 @@ def ensure(*needs: dict[str, str]) -> None:
     if not packages:
         return
     if os.geteuid() != 0 or not _present("apt-get"):
-        raise LabError(f"missing programs; install these packages: {' '.join(packages)}")
+        raise Unavailable(f"missing programs; install these packages: {' '.join(packages)}")
     print(f"installing {' '.join(packages)}", file=sys.stderr)
-    _install(packages)
+    try:
+        _install(packages)
+    except LabError as error:
+        raise Unavailable(f"missing programs, and {error}") from error
     left = missing(needs)
     if left:
         raise LabError(f"installed, but still not found: what {' '.join(left)} should bring")

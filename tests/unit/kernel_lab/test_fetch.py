@@ -9,9 +9,10 @@ from kernel_lab.failure import LabError
 
 
 def test_a_build_is_named_by_source_and_configuration():
-    keys = {fetch_built.key(version, text) for version in ("6.1.1-1", "6.1.2-1") for text in (b"A=y\n", b"B=y\n")}
+    keys = {fetch_built.key(version, text) for version in ("6.1.1-1", "6.1.2-1") for text in (b"CONFIG_A=y\n", b"# CONFIG_A is not set\n")}
     assert len(keys) == 4
-    assert fetch_built.key("6.1.1-1", b"A=y\n") in keys
+    assert fetch_built.key("6.1.1-1", b"# A remark\n\nCONFIG_A=y\n") in keys
+    assert fetch_built.key("6.1.1-1", b"CONFIG_A=y\n", b"a patch") not in keys
 
 
 def test_a_configuration_that_lost_zones_is_seen():

@@ -28,8 +28,9 @@ def tree(where, kernels):
         ("zone_filter_ignored", {"built-6.1", "qemu-5.10", "qemu-6.1"}),
         ("zone_filter_exact", {"built-6.12", "qemu-6.12", "qemu-7.3"}),
         ("without_zones", {"uml-5.10", "uml-6.1", "uml-6.12", "uml-7.2"}),
-        ("with_zones", {"built-6.1", "built-6.12", "qemu-5.10", "qemu-6.1", "qemu-6.12", "qemu-7.3"}),
-        ("uml_built", {"built-6.1", "built-6.12"}),
+        ("zone_filter_zone_zero_unsafe", {"built-6.12-half"}),
+        ("with_zones", {"built-6.1", "built-6.12", "built-6.12-half", "qemu-5.10", "qemu-6.1", "qemu-6.12", "qemu-7.3"}),
+        ("uml_built", {"built-6.1", "built-6.12", "built-6.12-half"}),
         ("kernel_7_3", {"qemu-7.3"}),
     ],
 )
@@ -74,3 +75,9 @@ def test_two_labs_share_no_connection(kernels):
     assert one["ansible_host"] == two["ansible_host"]
     for variable in ("ansible_control_path_dir", "ansible_ssh_common_args", "ansible_ssh_private_key_file"):
         assert one[variable] != two[variable]
+
+
+def test_two_guests_share_no_connection(where, kernels):
+    """The end of one guest must not cut off what runs in another."""
+    folders = {inventory.host(where, kernel, guest(kernel))["ansible_control_path_dir"] for kernel in kernels.values()}
+    assert len(folders) == len(kernels)
