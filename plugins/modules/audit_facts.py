@@ -11,8 +11,8 @@ short_description: Gather all facts that the audit judges
 author:
   - netstate maintainers (@netstate)
 description:
-  - Returns in one run the facts of M(netstate.kernel.conntrack_facts), M(netstate.kernel.netlink_socket_facts) and, where the collection has it,
-    C(netstate.kernel.ipvs_facts), for the host and for any number of its network namespaces. Starting a module costs more than reading
+  - Returns in one run the facts of M(netstate.kernel.conntrack_facts), M(netstate.kernel.netlink_socket_facts) and
+    M(netstate.kernel.ipvs_facts), for the host and for any number of its network namespaces. Starting a module costs more than reading
     what it reads, so that this is several times cheaper than running them one after the other.
   - What cannot be read on a host is told in RV(ansible_facts.kernel_audit.problems), and the module succeeds. This includes a host without pyroute2.
   - Reads only and loads no kernel module. The capabilities of connection tracking are observed in a throw-away network namespace.
@@ -62,7 +62,7 @@ ansible_facts:
       returned: when it could be read
       type: dict
     ipvs:
-      description: As C(netstate.kernel.ipvs_facts) returns it by default.
+      description: As M(netstate.kernel.ipvs_facts) returns it by default.
       returned: when it could be read
       type: dict
     netlink_sockets:

@@ -15,14 +15,10 @@ import platform
 import typing as t
 
 from .._conntrack import facts as conntrack
+from .._ipvs import facts as ipvs
 from .._netlink import kernel, library, namespace
 from .._netlink.errors import NetstateError
 from .._sockets import facts as sockets
-
-try:
-    from .._ipvs import facts as ipvs
-except ImportError:  # a collection without IPVS
-    ipvs = None
 
 # What the kernel can do is the same in all namespaces.
 _CONNTRACK_OF_NAMESPACES = ("table", "statistics", "settings")
@@ -81,9 +77,10 @@ def _of_namespace(name: str) -> dict[str, t.Any]:
 
 
 def _netlink_parts(name: str | None, subsets: t.Sequence[str]) -> dict[str, t.Callable[[], dict[str, t.Any]]]:
-    parts: dict[str, t.Callable[[], dict[str, t.Any]]] = {"conntrack": lambda: conntrack.gather(frozenset(subsets), name)}
-    if ipvs is not None:
-        parts["ipvs"] = lambda: ipvs.gather(frozenset(ipvs.DEFAULT), name)
+    parts: dict[str, t.Callable[[], dict[str, t.Any]]] = {
+        "conntrack": lambda: conntrack.gather(frozenset(subsets), name),
+        "ipvs": lambda: ipvs.gather(frozenset(ipvs.DEFAULT), name),
+    }
     if library.IMPORT_ERROR is not None:
         return dict.fromkeys(parts, _without_library)
     return parts

@@ -12,27 +12,32 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import time
 import typing as t
 
 SECONDS = 3.0
 MOST_BYTES = 8 << 20
 _LONGEST_PATH = 107  # of sockaddr_un
+_CREDENTIALS = struct.Struct("=iII")  # pid, uid, gid of who listens
 
 
 class ControlError(Exception):
     """The daemon was not asked, or did not give a result; the text says why."""
 
 
-def ask(path: str, method: str, *params: str) -> str:
-    """The text that ``ovs-appctl METHOD PARAMS`` would print.
+def ask(path: str, method: str, pid: int | None = None) -> str:
+    """The text that ``ovs-appctl METHOD`` would print.
+
+    :param pid: the daemon; a path into a container may lead to the socket of another, by a link
 
     :raises ControlError: when the socket cannot be used, the daemon refuses, or it takes too long
     """
     deadline = time.monotonic() + SECONDS
-    request = json.dumps({"method": method, "params": list(params), "id": 0}).encode()
+    request = json.dumps({"method": method, "params": [], "id": 0}).encode()
     try:
         with _connected(path) as connection:
+            _check_peer(connection, pid)
             connection.sendall(request)
             answer = _receive(connection, deadline)
     except OSError as error:
@@ -54,6 +59,13 @@ def _connected(path: str) -> t.Iterator[socket.socket]:
             path = f"/proc/self/fd/{folder}/{os.path.basename(path)}"
         connection.connect(path)
         yield connection
+
+
+def _check_peer(connection: socket.socket, pid: int | None) -> None:
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    peer = _CREDENTIALS.unpack(credentials)[0]
+    if pid is not None and peer != pid:
+        raise OSError(f"process {peer} listens there, not {pid}")
 
 
 def _receive(connection: socket.socket, deadline: float) -> t.Any:

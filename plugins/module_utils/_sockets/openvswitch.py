@@ -167,7 +167,7 @@ def _ask(pid: int, folder: str) -> Answers:
 
     def asked(method: str) -> str | None:
         try:
-            return control.ask(path, method)
+            return control.ask(path, method, pid)
         except control.ControlError as error:
             problems.append(str(error))
             return None

@@ -241,3 +241,11 @@ def test_what_a_host_says_is_not_templated(fleet: Fleet) -> None:
     assert fleet.audit().returncode == 0
     assert not witness.exists()
     assert "touch" in fleet.host("liar")["kernel"]
+
+
+def test_a_variable_that_is_wrong_is_refused_first(fleet: Fleet) -> None:
+    fleet.local("host")
+    done = fleet.audit(audit_fail_on="awful")
+    assert done.returncode != 0
+    assert "audit_fail_on" in done.stdout + done.stderr
+    assert "Gather the facts" not in done.stdout

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import socket
 import threading
 import typing as t
@@ -25,8 +27,9 @@ def serve(path: Path, parts: list[bytes], asked: list[bytes]) -> threading.Threa
     def answer() -> None:
         with listener, listener.accept()[0] as connection:
             asked.append(connection.recv(1 << 16))
-            for part in parts:
-                connection.sendall(part)
+            with contextlib.suppress(BrokenPipeError):
+                for part in parts:
+                    connection.sendall(part)
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
@@ -43,9 +46,9 @@ def serve(path: Path, parts: list[bytes], asked: list[bytes]) -> threading.Threa
 def test_result(tmp_path: Path, parts: list[bytes]) -> None:
     asked: list[bytes] = []
     thread = serve(tmp_path / "a.ctl", parts, asked)
-    assert control.ask(str(tmp_path / "a.ctl"), "version", "x") == "3.1.0\n"
+    assert control.ask(str(tmp_path / "a.ctl"), "version", os.getpid()) == "3.1.0\n"
     thread.join(10)
-    assert json.loads(asked[0]) == {"method": "version", "params": ["x"], "id": 0}
+    assert json.loads(asked[0]) == {"method": "version", "params": [], "id": 0}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,12 @@ def test_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         listener.listen(1)
         with pytest.raises(control.ControlError, match="version"):
             control.ask(str(tmp_path / "a.ctl"), "version")
+
+
+def test_another_process_listens(tmp_path: Path) -> None:
+    serve(tmp_path / "a.ctl", [b'{"id":0,"result":"x","error":null}'], [])
+    with pytest.raises(control.ControlError, match=f"process {os.getpid()} listens there, not 1"):
+        control.ask(str(tmp_path / "a.ctl"), "version", 1)
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
