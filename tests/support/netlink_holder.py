@@ -42,12 +42,12 @@ def hold(generic: int, route: int, files: int, limit: int, children: int) -> Non
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, max(limit, hard)))
     kept = []
     for protocol, number in ((GENERIC, generic), (ROUTE, route)):
-        for _ in range(number):
+        for _socket in range(number):
             kept.append(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol))
             kept[-1].bind((0, 0))
-    for _ in range(files):
+    for _file in range(files):
         os.dup(2)
-    for _ in range(children):
+    for _child in range(children):
         if os.fork() == 0:
             sys.stdin.buffer.read()
             os._exit(0)

@@ -68,7 +68,7 @@ def _result(index: int, chance: random.Random) -> dict[str, t.Any]:
         facts["ipvs"] = ipvs(chance, kernel)
         audit["namespaces"] = [
             {"name": f"qrouter-{chance.getrandbits(32):08x}", "problems": {}, "conntrack": conntrack(chance, kernel, zone_filter, ipv6)}
-            for _ in range(chance.choice((0, 0, 0, 3)))
+            for _space in range(chance.choice((0, 0, 0, 3)))
         ]
         audit["namespaces_matched"] = len(audit["namespaces"])
     else:

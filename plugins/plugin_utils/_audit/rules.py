@@ -57,7 +57,7 @@ class Rule:
             scope = dict(values, item=item)
             try:
                 applies = self._value(self._applies, scope)
-                evidence = self._value(lambda names: self._evidence.render(names), scope)[:_LONGEST_EVIDENCE] if applies else None
+                evidence = self._value(self._evidence.render, scope)[:_LONGEST_EVIDENCE] if applies else None
             except NotJudged:
                 continue
             judged += 1
@@ -93,8 +93,7 @@ class Rule:
 
 
 def _expression(environment: ImmutableSandboxedEnvironment, text: t.Any) -> t.Callable[[dict[str, t.Any]], t.Any]:
-    compiled = environment.compile_expression(str(text), undefined_to_none=False)
-    return lambda values: compiled(values)
+    return environment.compile_expression(str(text), undefined_to_none=False)
 
 
 def parse(text: str, source: str) -> list[dict[str, t.Any]]:

@@ -74,7 +74,7 @@ def test_drops_and_waiting_bytes(gather: Gather) -> None:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         listener.bind((0, 1))
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 2) as sender:
-            for _ in range(100):
+            for _message in range(100):
                 # The group gets it; the kernel, port 0 of the address, refuses its copy.
                 with contextlib.suppress(ConnectionRefusedError):
                     sender.sendto(bytes(1000), (0, 1))
@@ -123,7 +123,7 @@ def test_a_hundred_thousand_sockets_cost_seconds(netns: str, gather: Gather) -> 
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < each + 1000:
         pytest.skip("the hard limit of open files is below 18,000")
     with contextlib.ExitStack() as stack:
-        pids = {stack.enter_context(holding(generic=each, limit=each + 1000, through=through)) for _ in range(6)}
+        pids = {stack.enter_context(holding(generic=each, limit=each + 1000, through=through)) for _process in range(6)}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         facts = gather(netns=netns)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
