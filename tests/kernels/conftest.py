@@ -28,7 +28,7 @@ CONDITIONS: dict[str, t.Callable[[Kernel], bool]] = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kernels", default="all", help="which kernels: names of `lab list`, all, uml, uml-built, qemu; with commas between them")
-    parser.addoption("--kernel-table", type=Path, help="write the table of results to this file, once every kernel of the catalogue has run")
+    parser.addoption("--kernel-table", type=Path, help="write the table of results to this file when every kernel of the catalogue has passed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -79,12 +79,15 @@ def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield fleet
         table = request.config.getoption("--kernel-table")
         if table:
-            _write(table, [fleet.run_of(kernel) for kernel in catalogue.load() if kernel in wanted])
+            _write(table, [fleet.run_of(kernel) for kernel in catalogue.load() if kernel in wanted], request.session.testsfailed)
     finally:
         fleet.close()
 
 
-def _write(table: Path, runs: list[Run]) -> None:
+def _write(table: Path, runs: list[Run], failed: int) -> None:
+    if failed:
+        print(f"\n{table} was left as it is: {failed} tests failed")
+        return
     missing = [kernel.name for kernel in catalogue.load() if kernel.name not in [run.kernel.name for run in runs if run.results]]
     if missing:
         print(f"\n{table} was left as it is: {', '.join(missing)} did not run")

@@ -55,7 +55,7 @@ class Fleet:
         self._environment = {**os.environ, "NETSTATE_LAB": f"matrix-{os.getpid()}", "NETSTATE_LAB_PYTHON": sys.executable}
         self._pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
         self._runs: dict[str, concurrent.futures.Future[Run]] = {}
-        self._started: list[subprocess.Popen[str]] = []
+        self._started: list[subprocess.Popen[t.Any]] = []
         self._lock = threading.Lock()
         self._closing = False
         # Ends the lab when this process ends, however it ends: the pipe closes with it.
@@ -83,11 +83,11 @@ class Fleet:
         self._guard.stdin.close()
         assert self._guard.wait(120) == 0, "the lab could not be taken down"
 
-    def _start(self, words: t.Sequence[str], **options: t.Any) -> subprocess.Popen[str]:
+    def _start(self, words: t.Sequence[str], **options: t.Any) -> subprocess.Popen[t.Any]:
         with self._lock:
             if self._closing:
                 raise LabFailed(1, "the test run was ended")
-            process: subprocess.Popen[str] = subprocess.Popen(words, **options)
+            process: subprocess.Popen[t.Any] = subprocess.Popen(words, **options)
             self._started = [*(one for one in self._started if one.poll() is None), process]
             return process
 

@@ -13,7 +13,7 @@ import typing as t
 from pathlib import Path
 
 CLONE = Path(__file__).resolve().parents[3]
-PATIENCE = 1200
+PATIENCE = 3600  # seconds: minutes for an emulated kernel, many of them on a busy machine
 
 Results = t.Dict[str, t.Dict[str, t.Any]]
 
@@ -34,7 +34,7 @@ def book(steps: t.Mapping[str, t.Mapping[str, t.Any]], results: Path) -> list[di
     return [{"hosts": "all", "gather_facts": False, "vars": {"ansible_ssh_retries": 0}, "tasks": tasks}]
 
 
-def run(folder: Path, inventory: str, host: str, steps: t.Mapping[str, t.Mapping[str, t.Any]], start: t.Callable[..., subprocess.Popen[str]]) -> Results:
+def run(folder: Path, inventory: str, host: str, steps: t.Mapping[str, t.Mapping[str, t.Any]], start: t.Callable[..., subprocess.Popen[t.Any]]) -> Results:
     """The results by step.
 
     :param start: as subprocess.Popen; the caller ends what it started when the run is cut short
@@ -46,15 +46,18 @@ def run(folder: Path, inventory: str, host: str, steps: t.Mapping[str, t.Mapping
     # A home folder that nobody used before, so that no setting and no installed collection of the user's plays a part.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHON"))}
     environment.update(HOME=str(folder), LC_ALL="C.UTF-8", ANSIBLE_CONFIG=str(CLONE / "ansible.cfg"))
-    with start(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ansible:
+    output = folder / "output"
+    with output.open("wb") as said, start(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said) as ansible:
         try:
-            said, _none = ansible.communicate(timeout=PATIENCE)
+            status = ansible.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             ansible.kill()
-            raise PlayFailed(f"{host}: the play did not end within {PATIENCE} s") from None
-    (folder / "output").write_text(said, encoding="utf-8")
-    if ansible.returncode or not (folder / "results.json").exists():
-        tail = "\n".join(said.splitlines()[-30:])
-        raise PlayFailed(f"{host}: ansible-playbook ended with status {ansible.returncode}:\n{tail}")
+            raise PlayFailed(f"{host}: the play did not end within {PATIENCE} s; it said last:\n{_tail(output)}") from None
+    if status or not (folder / "results.json").exists():
+        raise PlayFailed(f"{host}: ansible-playbook ended with status {status}:\n{_tail(output)}")
     results: Results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     return results
+
+
+def _tail(output: Path) -> str:
+    return "\n".join(output.read_text(encoding="utf-8", errors="replace").splitlines()[-30:])

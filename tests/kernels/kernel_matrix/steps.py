@@ -16,6 +16,7 @@ from . import tables
 GUEST = Path(__file__).resolve().parent / "guest"
 SHOW = "conntrack -L -o extended,id 2>&1"
 EMPTY_ZONE = 7
+SECONDS = 86400  # an entry outlives the play, on a busy machine too
 
 Steps = t.Dict[str, t.Dict[str, t.Any]]
 
@@ -33,7 +34,7 @@ def _fill(table: str) -> dict[str, t.Any]:
     """Empties the table, makes the entries of another one, and shows them."""
     requests = [messages.flush_all()]
     for source, rest in tables.TABLES[table].values():
-        rest = dict(rest)
+        rest = dict(rest, timeout=SECONDS)
         if rest.pop("assured", False):
             rest.update(status=ASSURED, tcp_state=ESTABLISHED)
         requests.append(entry(source, **rest))

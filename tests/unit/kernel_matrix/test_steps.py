@@ -26,6 +26,10 @@ def test_no_answer_is_asked_for_twice(named):
     assert made["vars"]["ansible_ssh_retries"] == 0
 
 
+def test_entries_outlive_the_slowest_play():
+    assert steps.SECONDS > play.PATIENCE
+
+
 def test_a_naive_flush_is_the_last_that_is_done():
     """Nothing is left after it on a dangerous kernel."""
     names = list(steps.zoned())
