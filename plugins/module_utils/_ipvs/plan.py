@@ -185,7 +185,8 @@ def applied(table: Table, steps: t.Iterable[Step]) -> Table:
             own.add(step.key)
         if step.service is not None:
             held = Held(step.service, held.destinations if held else {})
-        assert held is not None
+        if held is None:
+            raise AssertionError(f"{step.kind} of a service that is not there: {step.key}")
         destinations = t.cast(t.Dict[DestinationKey, Destination], held.destinations)
         if step.kind == DELETE_DESTINATION:
             destinations.pop(t.cast(DestinationKey, step.destination), None)

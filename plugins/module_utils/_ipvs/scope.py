@@ -32,7 +32,8 @@ class Scope:
     families: frozenset[int] | None = None
 
     def __contains__(self, key: object) -> bool:
-        assert isinstance(key, Key)
+        if not isinstance(key, Key):
+            return False
         if self.families is not None and key.family not in self.families:
             return False
         if key.fwmark:

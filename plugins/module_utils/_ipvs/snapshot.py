@@ -111,6 +111,7 @@ class Reader:
         for _try in range(TRIES):
             found: dict[DestinationKey, _Found] = {}
 
+            # pylint: disable-next=dangerous-default-value  # this round's, and no other's
             def visit(message: bytes, found: dict[DestinationKey, _Found] = found) -> None:
                 one = wire.nested(message, wire.DEST)
                 found[wire.destination_key(one, key.family)] = one
@@ -150,5 +151,3 @@ def _decoded(found: t.Mapping[DestinationKey, _Found]) -> dict[DestinationKey, D
 def _unsteady(why: str) -> NetstateError:
     text = f"{TRIES} tries: {why}. {UNREADABLE.text}"
     return NetstateError("reading the IPVS table", None, Reason(UNREADABLE.slug, text))
-
-

@@ -123,6 +123,7 @@ def commands_sent(director, name, options, check):
         capture_output=True,
         text=True,
         timeout=300,
+        check=False,
     )
     if "PTRACE" in done.stderr or "sendto" not in done.stderr:
         pytest.skip("strace does not work here")

@@ -48,7 +48,7 @@ def net(director):
         far_side.command("ip", "addr", "add", far, "dev", "e0")
         far_side.command("ip", "link", "set", "lo", "up")
         far_side.command("ip", "link", "set", "e0", "up")
-        far_side.command("ip", "route", "add", "default", "via", near.split("/")[0])
+        far_side.command("ip", "route", "add", "default", "via", near.split("/", maxsplit=1)[0])
     servers.command("ip", "addr", "add", "10.8.0.12/24", "dev", "e0")
     director.command("ip", "addr", "add", VIP + "/32", "dev", "lo")
     director.command("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
