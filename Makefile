@@ -11,7 +11,7 @@ ARGS ?=
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test test-unit test-integration test-pyroute2 test-sanity test-kernels molecule lint bench clean
+.PHONY: help env demo audit test test-unit test-integration test-pyroute2 test-sanity test-ipvs test-kernels molecule lint bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*  ## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -21,6 +21,13 @@ env:  ## .venv with the newest ansible-core that a Python of this machine runs, 
 
 demo: env  ## counts, flushes and flushes again zones of connections on this machine's kernel, in a namespace
 	@ANSIBLE_CALLBACK_RESULT_FORMAT=yaml .venv/bin/ansible-playbook playbooks/demo.yml
+	@$(MAKE) --no-print-directory audit
+
+# The hosts to audit: an inventory file, or names followed by a comma.
+INVENTORY ?= localhost,
+comma := ,
+audit: env  ## what the hosts of INVENTORY=… (default: this machine) can do, and which are in trouble; writes a report
+	@.venv/bin/ansible-playbook playbooks/audit.yml -i '$(INVENTORY)' $(if $(filter localhost$(comma),$(INVENTORY)),--connection local) $(ARGS)
 
 test: env  ## all tests; the last line counts them
 	@tools/test unit integration pyroute2-ends sanity molecule kernels-quick
@@ -33,6 +40,9 @@ test-integration: env  ## the modules on this machine's kernel, in namespaces of
 
 test-pyroute2: env  ## the netlink code with every supported pyroute2 (tools/pyroute2-rows)
 	@tools/test pyroute2
+
+test-ipvs: env  ## IPVS in guests with four kernels (tests/kernels); needs root, takes some minutes
+	@tools/test ipvs
 
 test-sanity: env  ## ansible-test sanity
 	@tools/test sanity

@@ -4,6 +4,7 @@
 #
 # fill-table.sh NAMESPACE EACH ZONE...: makes EACH connections in each zone of a network namespace, seven of ten TCP, the others UDP.
 set -eu
+command -v conntrack >/dev/null || { echo "the command conntrack is missing (package conntrack)" >&2; exit 1; }
 namespace=$1
 each=$2
 shift 2

@@ -14,9 +14,14 @@ options:
       - Conntrack zones, as numbers and ranges such as V(100-199), from V(0) to V(65535).
       - An entry belongs to a zone when the zone holds for both of its directions, or for one of them.
       - On a kernel without zones the task fails.
+      - As with every option, V(null) is as if it were left out.
     type: list
     elements: str
-    aliases: [zone]
+  zone:
+    description:
+      - Another name of O(zones).
+    type: list
+    elements: str
   family:
     description:
       - The address family.
@@ -96,13 +101,18 @@ options:
   exclude:
     description:
       - Entries to leave alone, whatever else selects them. All properties named here must hold for an entry to be left alone.
+      - V(null) is as if it were left out.
+      - An offloaded TCP connection shows no state; here it counts as being in any of O(exclude.tcp_states).
     type: dict
     suboptions:
       zones:
         description: As O(zones).
         type: list
         elements: str
-        aliases: [zone]
+      zone:
+        description: Another name of O(exclude.zones).
+        type: list
+        elements: str
       family:
         description: As O(family).
         type: str

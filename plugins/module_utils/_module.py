@@ -39,11 +39,17 @@ def run(module: AnsibleModule, job: t.Callable[[], dict[str, t.Any]]) -> None:
 
 def require_pyroute2(module: AnsibleModule) -> None:
     """Fails without pyroute2, after trying the system's Python."""
+    if not has_pyroute2():
+        wanted = f"{library.NAME} >= {library.MINIMUM}"
+        module.fail_json(msg=missing_required_lib(wanted), exception=library.IMPORT_ERROR)
+
+
+def has_pyroute2() -> bool:
+    """Whether it is there; tries the system's Python first, by running the module again there."""
     if library.IMPORT_ERROR is None:
-        return
+        return True
     if not has_respawned():
         interpreter = probe_interpreters_for_module(SYSTEM_PYTHONS, library.NAME)
         if interpreter:
             respawn_module(interpreter)  # does not return
-    wanted = f"{library.NAME} >= {library.MINIMUM}"
-    module.fail_json(msg=missing_required_lib(wanted), exception=library.IMPORT_ERROR)
+    return False

@@ -28,6 +28,8 @@ options:
   max_entries:
     description:
       - Fail, and delete nothing, if more entries than this are selected.
+      - With O(method=auto) entries then go one by one, so that no more can go than were counted. With O(method=kernel) the limit is one
+        of what was counted.
     type: int
   method:
     description:
@@ -55,6 +57,8 @@ attributes:
     support: full
     details:
       - Reads the same and returns the same RV(matched), with RV(deleted) 0.
+      - Fails where there are entries and C(nf_conntrack_netlink), through which they are read, is installed but not loaded; a run would have the
+        kernel load it.
   diff_mode:
     support: full
     details:
@@ -203,7 +207,7 @@ reason:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.netstate.kernel.plugins.module_utils import _module
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.flush import Order, flush
-from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.options import selector_spec
+from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.options import ONE_NAME, selector_spec
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.selector import parse_selection
 
 
@@ -217,6 +221,7 @@ def main() -> None:
             netns=dict(type="str"),
             **selector_spec(),
         ),
+        mutually_exclusive=ONE_NAME,
         supports_check_mode=True,
     )
     params = module.params

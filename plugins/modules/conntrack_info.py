@@ -176,7 +176,7 @@ reason:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.netstate.kernel.plugins.module_utils import _module
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack import info
-from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.options import selector_spec
+from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.options import ONE_NAME, selector_spec
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.selector import parse_query
 
 
@@ -188,6 +188,7 @@ def main() -> None:
             netns=dict(type="str"),
             **selector_spec(),
         ),
+        mutually_exclusive=ONE_NAME,
         supports_check_mode=True,
     )
     params = module.params

@@ -101,6 +101,8 @@ REFUSED_BY_SPEC: list[tuple[dict[str, t.Any], str, str]] = [
     ({"all": "perhaps"}, "all", "perhaps"),
     ({"zonse": ["1"]}, "zonse", "zones"),
     ({"exclude": {"zonse": ["1"]}, **ZONE}, "exclude.zonse", "zones"),
+    ({"zones": ["1"], "zone": ["2"]}, "zones", "mutually exclusive: zones|zone"),
+    ({"all": True, "exclude": {"zones": ["1"], "zone": ["2"]}}, "zones", "zones|zone found in exclude"),
 ]
 
 

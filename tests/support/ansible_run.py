@@ -45,6 +45,7 @@ class Ansible:
             capture_output=True,
             text=True,
             timeout=300,
+            check=False,
         )
         shown = f"{' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
         assert status is None or done.returncode == status, shown

@@ -31,7 +31,7 @@ def _tcp(**zones: int) -> tuple[t.Any, t.Any]:
 
 # Name, builder, bytes.
 REQUESTS: list[tuple[str, t.Callable[[], bytes], str]] = [
-    ("dump of everything", lambda: messages.dump(), "14000000 0101 0103 00000000 00000000 00 00 0000"),
+    ("dump of everything", messages.dump, "14000000 0101 0103 00000000 00000000 00 00 0000"),
     ("dump of a family", lambda: messages.dump(10), "14000000 0101 0103 00000000 00000000 0a 00 0000"),
     ("dump of a zone", lambda: messages.dump(zone=5), "1c000000 0101 0103 00000000 00000000 00 00 0000 0600120000050000"),
     ("dump of zone 0", lambda: messages.dump(zone=0), "1c000000 0101 0103 00000000 00000000 00 00 0000 0600120000000000"),
@@ -48,14 +48,14 @@ REQUESTS: list[tuple[str, t.Callable[[], bytes], str]] = [
         lambda: messages.dump(2, source=_V4[0]),
         "30000000 0101 0103 00000000 00000000 02 00 0000 10000180 0c000180 080001000a000001 0c001980 0800010001000000",
     ),
-    ("question for zones", lambda: messages.zone_question(), "1c000000 0101 0100 00000000 00000000 00 00 0000 0600120000000000"),
+    ("question for zones", messages.zone_question, "1c000000 0101 0100 00000000 00000000 00 00 0000 0600120000000000"),
     ("flush of zone 7", lambda: messages.flush_zone(7), "1c000000 0201 0100 00000000 00000000 00 00 0000 0600120000070000"),
     ("flush of zone 0", lambda: messages.flush_zone(0), "1c000000 0201 0100 00000000 00000000 00 00 0000 0600120000000000"),
-    ("flush of everything", lambda: messages.flush_all(), "14000000 0201 0100 00000000 00000000 00 00 0000"),
+    ("flush of everything", messages.flush_all, "14000000 0201 0100 00000000 00000000 00 00 0000"),
     ("delete", lambda: messages.delete(b"\x02\0\0\0"), "14000000 0201 0100 00000000 00000000 02 00 0000"),
-    ("count", lambda: messages.count(), "14000000 0501 0100 00000000 00000000 00 00 0000"),
-    ("counters of the CPUs", lambda: messages.cpu_stats(), "14000000 0401 0103 00000000 00000000 00 00 0000"),
-    ("dump of the expectations", lambda: messages.expectations(), "14000000 0102 0103 00000000 00000000 00 00 0000"),
+    ("count", messages.count, "14000000 0501 0100 00000000 00000000 00 00 0000"),
+    ("counters of the CPUs", messages.cpu_stats, "14000000 0401 0103 00000000 00000000 00 00 0000"),
+    ("dump of the expectations", messages.expectations, "14000000 0102 0103 00000000 00000000 00 00 0000"),
     (
         "least entry",
         lambda: messages.insert(2, *_tcp(), timeout=600),

@@ -76,6 +76,12 @@ def has_zones(channel: Channel) -> bool | None:
     return {"EOPNOTSUPP": False, "EINVAL": True}.get(refusal or "")
 
 
+def require_zones(channel: Channel) -> None:
+    """:raises NetstateError: ``no_zones`` on a kernel without them"""
+    if has_zones(channel) is False:
+        raise NetstateError("selecting by zone", errno.EOPNOTSUPP, NO_ZONES)
+
+
 def zone_filter_in_throwaway() -> tuple[str, str]:
     """What a flush by zone does, zone 0 included, and the observation.
 
@@ -271,6 +277,8 @@ def _on_live_table(why: str) -> Observed:
         return Observed("none", evidence={"zone_filter": f"{why}; {error}"})
     evidence["zone_filter"] = f"{why}; {seen}"
     evidence["zones"] = "a lookup by zone was taken for one without a tuple (EINVAL)"
+    for name in ("status_filter", "tuple_filter_ipv6", "labels"):
+        evidence[name] = f"{why}; it shows in a throw-away namespace only"
     return Observed("live_table", zones=zones, zone_filter=zone_filter, evidence=evidence)
 
 

@@ -57,17 +57,18 @@ def describe(message: bytes, layout: wire.Layout) -> dict[str, t.Any]:
 
 def packets(message: bytes, layout: wire.Layout) -> int:
     """Packets of both directions; 0 while the kernel counts none."""
-    return sum(_counter(message, layout, side, wire.PACKETS, wire.PACKETS_32) or 0 for side in _SIDES)
+    return sum(wire.number(message, layout, (side, wire.PACKETS)) or 0 for side in _SIDES)
 
 
 def octets(message: bytes, layout: wire.Layout) -> int:
     """Bytes of both directions; 0 while the kernel counts none."""
-    return sum(_counter(message, layout, side, wire.BYTES, wire.BYTES_32) or 0 for side in _SIDES)
+    return sum(wire.number(message, layout, (side, wire.BYTES)) or 0 for side in _SIDES)
 
 
 def timeout(message: bytes, layout: wire.Layout) -> int:
-    """Seconds left; 0 for an offloaded entry, which the flow table keeps alive."""
-    return wire.number(message, layout, (wire.TIMEOUT,)) or 0
+    """Seconds left; more than any other's for an offloaded entry, which the flow table keeps alive."""
+    left = wire.number(message, layout, (wire.TIMEOUT,))
+    return 1 << 32 if left is None else left
 
 
 _SIDES = {wire.COUNTERS_ORIG: "original", wire.COUNTERS_REPLY: "reply"}
@@ -116,19 +117,11 @@ def _helper(message: bytes, layout: wire.Layout) -> str | None:
     return None if place is None else message[place[0] : place[1]].rstrip(b"\0").decode("ascii", "replace")
 
 
-def _counter(message: bytes, layout: wire.Layout, side: int, *numbers: int) -> int | None:
-    for number in numbers:  # 64 bits, or 32 from kernels before 3.4
-        value = wire.number(message, layout, (side, number))
-        if value is not None:
-            return value
-    return None
-
-
 def _counters(message: bytes, layout: wire.Layout) -> dict[str, dict[str, int | None]] | None:
     described = {
         name: {
-            "packets": _counter(message, layout, side, wire.PACKETS, wire.PACKETS_32),
-            "bytes": _counter(message, layout, side, wire.BYTES, wire.BYTES_32),
+            "packets": wire.number(message, layout, (side, wire.PACKETS)),
+            "bytes": wire.number(message, layout, (side, wire.BYTES)),
         }
         for side, name in _SIDES.items()
         if (side,) in layout

@@ -16,9 +16,9 @@ import errno
 import itertools
 import typing as t
 
-from .._netlink import kernel, namespace
+from .._netlink import namespace
 from .._netlink.channel import Channel
-from .._netlink.errors import NO_ZONES, TOO_MANY, UNPROVEN, NetstateError, OptionError, Reason
+from .._netlink.errors import TOO_MANY, UNPROVEN, NetstateError, OptionError, Reason
 from . import capability, messages, presence, table, wire
 from .reading import BUCKET_COST, PASSED_COST, Reading, read
 from .selector import Selection
@@ -77,6 +77,8 @@ class Flush:
         self._remaining: int | None = None
         self._unavailable: Reason | None = None
         self._failed = False
+        self._sending = False
+        self._unsure = False
 
     def run(self) -> dict[str, t.Any]:
         """Does it, in the namespace of the calling thread.
@@ -88,43 +90,39 @@ class Flush:
             self._run()
         except NetstateError as error:
             self._failed = True
+            # Without an answer it may have been carried out all the same.
+            self._unsure = self._sending and error.number in (errno.ETIMEDOUT, errno.ENOBUFS)
             error.done.update(self.result())
             raise
         return self.result()
 
     def _run(self) -> None:
-        present = presence.look()
-        if not present.tracks:
-            self._nothing(present.reason)
+        reason = presence.nothing_to_read(presence.look(), may_load=not self._order.check)
+        if reason:
+            self._nothing(reason)
             return
-        if not present.available and (self._order.check or present.reader == kernel.ABSENT):
-            # A request would load the reader, which check mode must not.
-            if kernel.sysctl("net/netfilter/nf_conntrack_count") == 0:
-                self._nothing(present.reason)
-                return
-            raise NetstateError("reading the conntrack table", None, present.reason)
         with Channel.open() as channel:
             held = self._look(channel)
             if held:
                 self._read(held)
                 self._plan(held)
-                self._proof = self._told()
                 if not self._order.check:
                     self._carry_out(channel)
         if self._order.recount and not self._order.check:
             self._remaining = self._read_table(held).matched()
 
-    def _nothing(self, reason: Reason | None) -> None:
+    def _nothing(self, reason: Reason) -> None:
         self._unavailable = reason
-        self._proof = (capability.UNKNOWN, reason.text if reason else "")
-        self._remaining = 0 if self._order.recount else None
+        self._proof = (capability.UNKNOWN, reason.text)
+        self._remaining = 0 if self._order.recount and not self._order.check else None
 
     def _look(self, channel: Channel) -> int:
         """How many entries the namespace holds; refuses zones that the kernel does not have."""
         held, _limit = presence.counts(channel)
-        if self._selection.wanted.zones is not None and capability.has_zones(channel) is False:
+        if self._selection.wanted.zones is not None:
             self._proof = (capability.UNSUPPORTED, "a lookup by zone was refused with EOPNOTSUPP")
-            raise NetstateError("selecting by zone", errno.EOPNOTSUPP, NO_ZONES)
+            capability.require_zones(channel)
+            self._proof = (capability.UNKNOWN, "nothing was read")
         if not held:
             self._proof = (capability.UNKNOWN, "the table is empty, so there was nothing to observe")
         return held
@@ -147,11 +145,15 @@ class Flush:
         if self._order.method == KERNEL and ignored:
             raise _unproven(ignored[0])
         for zone, entries in sorted(self._reading.found.items()):
-            self._tallies[zone].method = self._method_for(zone, len(entries), held)
+            # One zone's dump that was not filtered speaks for all.
+            self._tallies[zone].method = ENTRIES if ignored else self._method_for(zone, len(entries), held)
+        self._proof = self._told()
 
     def _method_for(self, zone: int, entries: int, held: int) -> str:
         order = self._order
         if order.method == ENTRIES or not self._selection.is_plain():
+            return ENTRIES
+        if order.method == AUTO and order.most is not None:  # only entry by entry can no more go than were counted
             return ENTRIES
         if self._selection.whole:  # no filter, hence none to be proven
             entries = self._reading.matched()
@@ -178,6 +180,7 @@ class Flush:
         return proof
 
     def _carry_out(self, channel: Channel) -> None:
+        self._sending = True
         found = self._reading.found
         if self._selection.whole and any(tally.method == KERNEL for tally in self._tallies.values()):
             channel.ask("flush of the whole conntrack table", messages.flush_all())
@@ -204,7 +207,7 @@ class Flush:
         for kind, count in kinds.items():
             protocols[kind.protocol] += count
         result: dict[str, t.Any] = {
-            "changed": bool(matched if self._foretells() else deleted),
+            "changed": bool(matched if self._foretells() else deleted or self._unsure),
             "matched": matched,
             "deleted": deleted,
             "already_gone": sum(sum(tally.gone.values()) for tally in self._tallies.values()),

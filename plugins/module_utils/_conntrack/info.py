@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import heapq
 import itertools
 import typing as t
 
-from .._netlink import kernel, namespace
+from .._netlink import namespace
 from .._netlink.channel import Channel
-from .._netlink.errors import NO_ZONES, NetstateError, OptionError
+from .._netlink.errors import OptionError
 from . import capability, entry, messages, presence, table, wire
 from .selector import Selection
 from .sieve import Kind, Sieve
@@ -86,18 +85,14 @@ def inspect(query: Query, netns: str | None = None) -> dict[str, t.Any]:
 
 def _inspect(query: Query) -> dict[str, t.Any]:
     result: dict[str, t.Any] = {"entries": [], "matched": 0, "unavailable_reason": None}
-    present = presence.look()
-    if not present.available:
-        empty = not present.tracks or kernel.sysctl("net/netfilter/nf_conntrack_count") == 0
-        if not empty:
-            raise NetstateError("reading the conntrack table", None, present.reason)
-        result["unavailable_reason"] = present.reason.text if present.reason else None
+    reason = presence.nothing_to_read(presence.look(), may_load=False)
+    if reason:
+        result["unavailable_reason"] = reason.text
         return result
     wanted = query.selection.wanted
     if wanted.zones is not None:
         with Channel.open() as channel:
-            if capability.has_zones(channel) is False:
-                raise NetstateError("selecting by zone", errno.EOPNOTSUPP, NO_ZONES)
+            capability.require_zones(channel)
     # Reading by one zone is only a saving here: whatever the kernel returns is judged again.
     zone = next(iter(wanted.zones)) if wanted.zones is not None and len(wanted.zones) == 1 else None
     collector, _flags = table.walk(

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import typing as t
 
+# Not an alias to Ansible: of a default for one name and a value for the other, it would take one without a word.
+ONE_NAME = [("zones", "zone")]
+
 
 def selector_spec() -> dict[str, t.Any]:
-    """Options that select entries, ``exclude`` among them."""
+    """Options that select entries, ``exclude`` among them; to be used with ``mutually_exclusive=ONE_NAME``."""
     spec = _properties()
-    spec["exclude"] = dict(type="dict", options=_properties())
+    spec["exclude"] = dict(type="dict", options=_properties(), mutually_exclusive=ONE_NAME)
     return spec
 
 
 def _properties() -> dict[str, t.Any]:
     return dict(
-        zones=dict(type="list", elements="str", aliases=["zone"]),
+        zones=dict(type="list", elements="str"),
+        zone=dict(type="list", elements="str"),
         family=dict(type="str", choices=["any", "ipv4", "ipv6"], default="any"),
         protocols=dict(type="list", elements="str"),
         source=dict(type="list", elements="str"),

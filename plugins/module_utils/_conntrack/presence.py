@@ -62,6 +62,21 @@ def look() -> Presence:
     return Presence(tracker, reader, _why_not(tracker, reader))
 
 
+def nothing_to_read(present: Presence, may_load: bool) -> Reason | None:
+    """Why there is nothing to read; ``None`` when the table is to be read.
+
+    :param may_load: whether the request that follows may make the kernel load nf_conntrack_netlink
+    :raises NetstateError: where there are entries that cannot be read
+    """
+    if present.available:
+        return None
+    if not present.tracks or kernel.sysctl("net/netfilter/nf_conntrack_count") == 0:
+        return present.reason
+    if may_load and present.reader == kernel.LOADABLE:
+        return None
+    raise NetstateError("reading the conntrack table", None, present.reason)
+
+
 def _has_settings() -> bool:
     return kernel.sysctl("net/netfilter/nf_conntrack_max") is not None
 

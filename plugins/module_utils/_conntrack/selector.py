@@ -31,8 +31,9 @@ OPTIONS = frozenset(
 )
 
 _FAMILIES = {"any": wire.AF_UNSPEC, "ipv4": wire.AF_INET, "ipv6": wire.AF_INET6}
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+", re.ASCII)
+# Bounded, since Python refuses to read numbers of thousands of digits.
+_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|\d{1,20}", re.ASCII)
 
 _ADDRESS_PATHS = {
     "source": ((wire.TUPLE_ORIG, wire.TUPLE_IP, wire.V4_SRC), (wire.TUPLE_ORIG, wire.TUPLE_IP, wire.V6_SRC)),
@@ -77,6 +78,7 @@ class Selector:
     :ivar mark: value and mask
     :ivar status: bits that must be set, bits that must not
     :ivar labels: label bits that must be set
+    :ivar unknown_state: whether a TCP entry that shows no state, being offloaded, may be in any of the states
     """
 
     zones: frozenset[int] | None = None
@@ -89,10 +91,11 @@ class Selector:
     status: tuple[int, int] = (0, 0)
     tcp_states: frozenset[int] | None = None
     labels: int = 0
+    unknown_state: bool = False
 
     def narrows(self) -> bool:
         """Whether anything but zones is named: then entries go one by one."""
-        return dataclasses.replace(self, zones=None, zones_named=frozenset()) != Selector()
+        return dataclasses.replace(self, zones=None, zones_named=frozenset(), unknown_state=False) != Selector()
 
     def selects_all(self) -> bool:
         """Whether every entry that a table can hold is meant."""
@@ -115,10 +118,15 @@ class Selector:
             and (self.protocols is None or kind.protocol in self.protocols)
             and kind.status & self.status[0] == self.status[0]
             and not kind.status & self.status[1]
-            and (self.tcp_states is None or kind.tcp_state in self.tcp_states)
+            and self._admits_state(kind)
             and (self.mark is None or (kind.mark or 0) & self.mark[1] == self.mark[0])
             and (kind.labels or 0) & self.labels == self.labels
         )
+
+    def _admits_state(self, kind: Kind) -> bool:
+        if self.tcp_states is None or kind.tcp_state in self.tcp_states:
+            return True
+        return self.unknown_state and kind.tcp_state is None and kind.protocol == wire.PROTOCOLS["tcp"]
 
     def is_fine(self) -> bool:
         """Whether entries of one sort still have to be told apart, by :meth:`matches`."""
@@ -173,16 +181,25 @@ def parse_query(options: t.Mapping[str, t.Any]) -> Selection:
 
     :raises OptionError: naming the option and the value
     """
-    wanted = parse({name: value for name, value in options.items() if name in OPTIONS})
+    wanted = parse(_given(options))
     excluded = options.get("exclude")
     if excluded is None:
         return Selection(wanted)
-    given = {name: value for name, value in excluded.items() if name in OPTIONS and value is not None}
-    kept = parse(given, "exclude.")
-    if kept == Selector():
+    given = _given(excluded)
+    # An offloaded connection may be in any state: what is in doubt is kept.
+    kept = dataclasses.replace(parse(given, "exclude."), unknown_state=True)
+    if not kept.narrows() and kept.zones is None:
         given = {name: value for name, value in given.items() if name != "family"}  # "any", as by default
         raise OptionError("exclude", given, "it names nothing to keep; leave it out to keep nothing")
     return Selection(wanted, kept)
+
+
+def _given(options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The selector options that have a value; ``zone`` is another name of ``zones``."""
+    given = {name: value for name, value in options.items() if name in OPTIONS and value is not None}
+    if options.get("zone") is not None:
+        given["zones"] = options["zone"]
+    return given
 
 
 def parse_selection(options: t.Mapping[str, t.Any]) -> Selection:
@@ -194,12 +211,21 @@ def parse_selection(options: t.Mapping[str, t.Any]) -> Selection:
     whole = bool(options.get("all"))
     if whole and not selection.wanted.selects_all():
         raise OptionError("all", True, "it cannot go with options that select less: leave out one or the other")
-    if not whole and selection.wanted.selects_all():
-        given = options.get("zones")
+    if not whole and _without_the_obvious(selection.wanted).selects_all():
+        given = _given(options).get("zones")
         if given is not None:
             raise OptionError("zones", given, "that is the whole table; say all: true if it is meant")
+        if options.get("status"):
+            raise OptionError("status", options["status"], "so is every entry of a table; say all: true if all are meant")
         raise OptionError("all", False, "nothing is selected: name zones or another selector, or say all: true for everything")
     return dataclasses.replace(selection, whole=whole)
+
+
+def _without_the_obvious(selector: Selector) -> Selector:
+    """The same without status bits that every entry of a table has (CONFIRMED), or none has (DYING, TEMPLATE)."""
+    wanted, unwanted = selector.status
+    never = wire.STATUS_BITS["DYING"] | wire.STATUS_BITS["TEMPLATE"]
+    return dataclasses.replace(selector, status=(wanted & ~wire.STATUS_BITS["CONFIRMED"], unwanted & ~never))
 
 
 def parse(options: t.Mapping[str, t.Any], prefix: str = "") -> Selector:
@@ -209,7 +235,7 @@ def parse(options: t.Mapping[str, t.Any], prefix: str = "") -> Selector:
     :param prefix: put before option names in errors, such as ``"exclude."``
     :raises OptionError: naming the option and the value
     """
-    given = {name: options[name] for name in options if options[name] is not None}
+    given = {name: value for name, value in options.items() if value is not None}
     for name, value in given.items():
         if isinstance(value, list) and not value:
             raise OptionError(prefix + name, value, "an empty list selects nothing; leave the option out to select all")
@@ -224,7 +250,7 @@ def parse(options: t.Mapping[str, t.Any], prefix: str = "") -> Selector:
         addresses=tuple(
             (name, _addresses(prefix + name, given[name], family)) for name in _ADDRESS_PATHS if name in given
         ),
-        ports=tuple((name, _ports(prefix + name, given[name], protocols)) for name in _PORT_PATHS if name in given),
+        ports=tuple((name, _ports(prefix, name, given[name], protocols)) for name in _PORT_PATHS if name in given),
         mark=_mark(prefix + "mark", given["mark"]) if "mark" in given else None,
         status=_status(prefix + "status", given.get("status", [])),
         tcp_states=_tcp_states(prefix + "tcp_states", given.get("tcp_states"), protocols),
@@ -244,14 +270,15 @@ def _zones(prefix: str, values: list[str] | None) -> tuple[frozenset[int] | None
     return frozenset(number for first, last in spans for number in range(first, last + 1)), named
 
 
-def _ports(option: str, values: list[str], protocols: frozenset[int] | None) -> frozenset[int]:
+def _ports(prefix: str, name: str, values: list[str], protocols: frozenset[int] | None) -> frozenset[int]:
+    option = prefix + name
     spans = [_span(option, value, PORTS - 1, "8000-8099") for value in values]
     if protocols is None:
-        raise OptionError(option, values, "ports need protocols that have them: protocols: [tcp], say")
+        raise OptionError(option, values, f"ports need protocols that have them: {prefix}protocols: [tcp], say")
     portless = sorted(protocols - wire.PORT_CARRYING)
     if portless:
-        name = wire.protocol_name(portless[0])
-        raise OptionError(option, values, f"protocol {name} carries no ports; leave it out of protocols")
+        protocol = wire.protocol_name(portless[0])
+        raise OptionError(option, values, f"protocol {protocol} carries no ports; leave it out of {prefix}protocols")
     return frozenset(number for first, last in spans for number in range(first, last + 1))
 
 
@@ -276,7 +303,7 @@ def _protocols(prefix: str, values: list[str] | None) -> frozenset[int] | None:
         text = str(value).strip().lower()
         if text in wire.PROTOCOLS:
             numbers.add(wire.PROTOCOLS[text])
-        elif _RANGE.fullmatch(text) and text.isdigit() and int(text) < 256:
+        elif _RANGE.fullmatch(text) and "-" not in text and int(text) < 256:
             numbers.add(int(text))
         else:
             names = ", ".join(sorted(wire.PROTOCOLS))
@@ -320,6 +347,8 @@ def _network(option: str, value: object, text: str) -> ipaddress.IPv4Network | i
         exact = ipaddress.ip_interface(text)
     except ValueError:
         raise OptionError(option, value, "give an IPv4 or IPv6 address or CIDR, '!' in front to negate") from None
+    if getattr(exact.ip, "ipv4_mapped", None):
+        raise OptionError(option, value, "conntrack keeps IPv4 addresses as such: write the IPv4 address")
     if exact.ip != network.network_address:
         raise OptionError(option, value, f"host bits are set: write {network}, or {exact.ip}")
     if network.prefixlen == 0:
@@ -370,7 +399,8 @@ def _tcp_states(option: str, values: list[str] | None, protocols: frozenset[int]
         raise OptionError(option, values, "protocols leaves tcp out, so nothing can match")
     numbers = set()
     for value in values:
-        name = {"LISTEN": "SYN_SENT2"}.get(str(value).strip().upper(), str(value).strip().upper())
+        name = str(value).strip().upper()
+        name = "SYN_SENT2" if name == "LISTEN" else name  # as conntrack(8) calls it
         if name not in wire.TCP_STATES:
             raise OptionError(option, value, f"give names of {', '.join(wire.TCP_STATES)}")
         numbers.add(wire.TCP_STATES.index(name))

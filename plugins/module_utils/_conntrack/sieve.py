@@ -17,7 +17,7 @@ from . import wire
 
 Cell = t.TypeVar("Cell")
 
-# Sorts remembered at a time: about 20 MB at most. A table with more of them is sorted right, only slower.
+# Sorts remembered at a time; so many take 40 MB in a flush. A table with more of them is sorted right, only slower.
 REMEMBERED = 1 << 16
 
 
@@ -61,29 +61,39 @@ class Sieve(t.Generic[Cell]):
     ) -> None:
         self._new_cell = new_cell
         self._kept = ALWAYS.union(also)
-        self._masks: dict[int, list[int]] = {}
-        self._cells: dict[int, Cell] = {}
+        # By length of the message: each mask with the cells found under it. Under another mask the same number means another sort.
+        self._sorts: dict[int, list[tuple[int, dict[int, Cell]]]] = {}
+        self._layouts: dict[tuple[t.Any, ...], wire.Layout] = {}
+        self._remembered = 0
 
     def cell(self, message: bytes) -> Cell:
         """:raises wire.Malformed: for a message that is none"""
         number = int.from_bytes(message, "little")
-        # The message's length is under every mask, so sorts of other lengths cannot be mistaken for this one.
-        for mask in self._masks.get(len(message), ()):
-            cell = self._cells.get(number & mask)
+        for mask, cells in self._sorts.get(len(message), ()):
+            cell = cells.get(number & mask)
             if cell is not None:
                 return cell
         return self._learn(message, number)
 
     def _learn(self, message: bytes, number: int) -> Cell:
+        if self._remembered >= REMEMBERED:
+            self._sorts.clear()
+            self._remembered = 0
+        self._remembered += 1
         layout = wire.locate(message)
+        layout = self._layouts.setdefault(tuple(layout.items()), layout)
         mask = wire.mask(message, layout, self._kept)
-        masks = self._masks.setdefault(len(message), [])
-        if mask not in masks:
-            masks.append(mask)
-        if len(self._cells) >= REMEMBERED:
-            self._cells.clear()
-        cell = self._cells[number & mask] = self._new_cell(self._kind(message, layout), message, layout)
+        cell = self._new_cell(self._kind(message, layout), message, layout)
+        self._cells_under(mask, len(message))[number & mask] = cell
         return cell
+
+    def _cells_under(self, mask: int, length: int) -> dict[int, Cell]:
+        sorts = self._sorts.setdefault(length, [])
+        for known, cells in sorts:
+            if known == mask:
+                return cells
+        sorts.append((mask, {}))
+        return sorts[-1][1]
 
     def _kind(self, message: bytes, layout: wire.Layout) -> Kind:
         zone, carrier = wire.zone(message, layout)

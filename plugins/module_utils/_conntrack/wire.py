@@ -34,7 +34,7 @@ PROTO_NUM, SRC_PORT, DST_PORT = 1, 2, 3
 ICMP_ID, ICMP_TYPE, ICMP_CODE, ICMPV6_ID, ICMPV6_TYPE, ICMPV6_CODE = 4, 5, 6, 7, 8, 9
 INFO_TCP, INFO_DCCP, INFO_SCTP, INFO_STATE = 1, 2, 3, 1
 SCTP_VTAG_ORIGINAL, SCTP_VTAG_REPLY = 2, 3
-PACKETS, BYTES, PACKETS_32, BYTES_32 = 1, 2, 3, 4
+PACKETS, BYTES = 1, 2
 STAMP_START, STAMP_STOP = 1, 2
 HELP_NAME = 1
 
@@ -144,15 +144,17 @@ def zone(message: bytes, layout: Layout) -> tuple[int, str]:
 
 def labels(value: bytes) -> int:
     """Label bits as an integer: bit n is label n."""
-    words = struct.unpack(f"={len(value) // 8}Q", value[: len(value) // 8 * 8])
-    return sum(word << 64 * index for index, word in enumerate(words))
+    size = struct.calcsize("@L")
+    words = struct.unpack(f"@{len(value) // size}L", value[: len(value) // size * size])
+    return sum(word << 8 * size * index for index, word in enumerate(words))
 
 
 def mask(message: bytes, layout: Layout, kept: t.Collection[Path]) -> int:
     """A number with ones over all that tells one sort of message from another, zeros over the rest.
 
-    Ones cover the message's length, type and flags, the family, each attribute's header, and the values of ``kept``. Two
-    messages that agree under it have the same layout and the same kept values. Little endian, for ``int.from_bytes``.
+    Ones cover the message's length, type and flags, the family, each attribute's header, and the values of ``kept``. A message
+    that agrees under it with this one has the same layout and the same kept values. Nothing follows from two messages that agree
+    each under a mask of its own. Little endian, for ``int.from_bytes``.
     """
     cover = bytearray(len(message))
     cover[0:8] = b"\xff" * 8

@@ -23,6 +23,7 @@ from .errors import NO_ANSWER, NOT_BUILT, OVERRUN, UNREADABLE, NetstateError, Re
 from .readahead import ReadAhead
 
 NETLINK_NETFILTER = 12
+NETLINK_GENERIC = 16
 
 NLM_F_REQUEST = 0x1
 NLM_F_ACK = 0x4
@@ -121,19 +122,24 @@ class Channel:
                     return answers
                 answers.append(body)
 
-    def dump(self, asked: str, message: bytes, visit: Visit, meanings: Meanings | None = None) -> int:
+    def dump(
+        self, asked: str, message: bytes, visit: Visit, meanings: Meanings | None = None, ahead: bool = True
+    ) -> int:
         """Sends one dump request, calls ``visit`` with each message (from ``nlmsghdr`` on), once and in order.
 
+        :param ahead: receive while visiting; not worth its thread for the short dumps that come by the thousand
         :returns: the header flags of the closing message
         :raises Interrupted: when what was visited is not the whole; use :func:`read_whole`
         :raises NetstateError: when the kernel refuses or does not answer in time
         """
         sequence = self._send(asked, [message])[0]
-        ahead = ReadAhead(lambda: self._receive(asked))
+        if not ahead:
+            return _walk(asked, lambda: self._receive(asked), sequence, visit, meanings)
+        reader = ReadAhead(lambda: self._receive(asked))
         try:
-            return _walk(asked, ahead.next, sequence, visit, meanings)
+            return _walk(asked, reader.next, sequence, visit, meanings)
         finally:
-            ahead.close()
+            reader.close()
 
     def batch(self, asked: str, messages: t.Sequence[bytes]) -> dict[int, int]:
         """Sends the messages in one datagram and reads all answers.
@@ -229,7 +235,7 @@ def read_whole(
     raise NetstateError(asked, None, UNREADABLE.after(f"{DUMP_TRIES} tries: {why}"))
 
 
-def read_list(asked: str, message: bytes, meanings: Meanings | None = None) -> list[bytes]:
+def read_list(asked: str, message: bytes) -> list[bytes]:
     """All messages of a dump that is known to be short; see :func:`read_whole`."""
 
     def collector() -> t.Callable[[bytes], None]:
@@ -237,7 +243,7 @@ def read_list(asked: str, message: bytes, meanings: Meanings | None = None) -> l
         return found.append
 
     found: list[bytes] = []
-    read_whole(asked, message, collector, meanings)
+    read_whole(asked, message, collector)
     return found
 
 
@@ -260,8 +266,11 @@ def encoded(message: t.Any, kind: int, flags: int) -> bytes:
 
 
 def _prepare(sock: socket.socket) -> None:
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", RECEIVE_SECONDS, 0))
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", RECEIVE_SECONDS, 0))
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", RECEIVE_SECONDS, 0))
+        except OSError:  # 32-bit systems whose time has 64 bits
+            sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("=qq", RECEIVE_SECONDS, 0))
     try:
         sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER)
     except OSError:  # needs CAP_NET_ADMIN in the initial user namespace; else as much as rmem_max allows

@@ -36,7 +36,7 @@ NO_ZONES = Reason(
 )
 NO_NAMESPACE = Reason("no_namespace", "it is never created here: make it first, or correct the name")
 NOT_A_NAMESPACE = Reason("not_a_namespace", "the file is there, but is no network namespace")
-NO_ANSWER = Reason("no_answer", "the kernel did not answer in time")
+NO_ANSWER = Reason("no_answer", "the kernel did not answer in time, so the outcome of this request is not known")
 UNREADABLE = Reason("unreadable", "the table could not be read whole; nothing was done with a part of it")
 OVERRUN = Reason("overrun", "answers were lost for a full receive buffer, so the outcome of this batch is not known")
 BUSY = Reason("busy", "the kernel holds on to it (an entry offloaded to hardware on a kernel before 6.4, for one)")
@@ -104,6 +104,9 @@ class NetstateError(Exception):
         return result
 
 
+_SHOWN = 200  # characters of a value
+
+
 class OptionError(ValueError):
     """A value that an option cannot take, found before anything was opened.
 
@@ -116,7 +119,8 @@ class OptionError(ValueError):
 
 
 def _shown(value: object) -> str:
-    return f"'{value}'" if isinstance(value, str) else repr(value)
+    text = f"'{value}'" if isinstance(value, str) else repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def _sentence(text: str) -> str:

@@ -97,7 +97,14 @@ _SYMBOLS = {
     "nf_conntrack": "nf_conntrack_in",
     "nf_conntrack_netlink": "ctnetlink_net_init",
     "nf_conntrack_pptp": "conntrack_pptp_help",
+    "ip_vs": "ip_vs_conn_init",
+    "ip_vs_pe_sip": "ip_vs_sip_fill_param",
 }
+# Each scheduler of IPVS has one function of this form.
+_SYMBOLS.update(
+    (f"ip_vs_{name}", f"ip_vs_{name}_schedule")
+    for name in ("dh", "fo", "lblc", "lblcr", "lc", "mh", "nq", "ovf", "rr", "sed", "sh", "twos", "wlc", "wrr")
+)
 
 
 def _has_symbols(name: str, root: str) -> bool:

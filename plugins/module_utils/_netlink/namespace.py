@@ -27,7 +27,8 @@ CLONE_NEWNET = 0x40000000
 DIRECTORY = "/run/netns"
 
 NO_SYS_ADMIN = Reason(
-    "not_permitted", "entering a network namespace needs CAP_SYS_ADMIN: run as root (become: true)"
+    "not_permitted",
+    "entering a network namespace needs CAP_SYS_ADMIN, and CAP_SYS_PTRACE for that of a process: run as root (become: true)",
 )
 
 
@@ -37,7 +38,7 @@ def path_of(netns: str) -> str:
     :param netns: a name under ``/run/netns`` or an absolute path
     :raises OptionError: for what can be neither
     """
-    if netns.startswith("/"):
+    if netns.startswith("/") and "\0" not in netns:
         return netns
     if not netns or "/" in netns or netns in (".", "..") or "\0" in netns:
         raise OptionError("netns", netns, f"give a name under {DIRECTORY}, or an absolute path")

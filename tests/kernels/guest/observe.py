@@ -118,7 +118,7 @@ def tuple_filter_ipv6(conntrack):
     body = attribute(CTA_TUPLE_ORIG | NESTED, attribute(1 | NESTED, addresses))
     # Flag 1: compare the source address.
     body += attribute(CTA_FILTER | NESTED, attribute(1, struct.pack("=I", 1)) + attribute(2, struct.pack("=I", 0)))
-    found = [source in payload for _, payload in conntrack.dump(body, socket.AF_INET6)]
+    found = [source in payload for _kind, payload in conntrack.dump(body, socket.AF_INET6)]
     conntrack.flush()
     return {(True,): "right", (False,): "inverted"}.get(tuple(found), f"{len(found)} found")
 

@@ -57,16 +57,16 @@ def support_suite(suite: str) -> str:
 
 def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh: bool) -> Artifact:
     obtained = suite_of(kernel.suite).obtain(kernel.package, refresh)
-    versions = {package.name: package.version for package, _ in obtained}
-    (_, busybox), *_ = suite_of(support_suite(kernel.suite)).obtain("busybox-static", refresh)
+    versions = {package.name: package.version for package, _path in obtained}
+    (_package, busybox), *_others = suite_of(support_suite(kernel.suite)).obtain("busybox-static", refresh)
     final = cache / "kernels" / f"{kernel.name}-{versions[kernel.package]}"
     with appearing(final) as scratch:
-        unpack([path for _, path in obtained], scratch)
+        unpack([path for _package, path in obtained], scratch)
         release = _place_modules(scratch)
         image = image_in(scratch).relative_to(scratch)
         unpack([busybox], scratch / "busybox")
         program = busybox_in(scratch / "busybox")
         initramfs.write(scratch / "initramfs.gz", scratch / "lib" / "modules" / release, program)
-    for _, path in obtained:
+    for _package, path in obtained:
         path.unlink(missing_ok=True)
     return Artifact(str(final / image), release, str(final), versions, kernel.recipe())

@@ -46,7 +46,7 @@ def _place_modules(scratch: Path) -> str:
 def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh: bool) -> Artifact:
     obtained = suite_of(kernel.suite).obtain(kernel.package, refresh)
     debs = {package.name: path for package, path in obtained}
-    versions = {package.name: package.version for package, _ in obtained}
+    versions = {package.name: package.version for package, _path in obtained}
     libc: dict[str, Path] = {}
     if kernel.libc_suite:
         for package, path in suite_of(kernel.libc_suite).obtain("libc6", refresh):

@@ -28,7 +28,7 @@ def load_order(dependencies: str, builtin: str, needed: Iterable[str] = NEEDED) 
     """
     rows: dict[str, list[str]] = {}
     for line in dependencies.splitlines():
-        path, _, rest = line.partition(":")
+        path, _colon, rest = line.partition(":")
         rows[path] = rest.split()
     by_name = {module_name(path): path for path in rows}
     inside = {module_name(path) for path in builtin.split()}

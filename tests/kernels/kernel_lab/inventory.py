@@ -52,7 +52,7 @@ def host(places: Places, kernel: Kernel, guest: Guest) -> dict[str, Any]:
 def tree(places: Places, running: Sequence[tuple[Kernel, Guest]]) -> dict[str, Any]:
     """The inventory as nested mappings: every guest in `lab`, and in its groups below it."""
     children: dict[str, Any] = {}
-    for kernel, _ in running:
+    for kernel, _guest in running:
         for group in groups(kernel):
             children.setdefault(group, {"hosts": {}})["hosts"][kernel.name] = {}
     hosts = {kernel.name: host(places, kernel, guest) for kernel, guest in running}

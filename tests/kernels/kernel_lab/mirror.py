@@ -45,14 +45,14 @@ def from_targets(lines: Iterable[str], codename: str) -> Mirror:
 def _codename() -> str:
     fields = {}
     for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
-        key, _, value = line.partition("=")
+        key, _equals, value = line.partition("=")
         fields[key] = value.strip('"')
     if fields.get("ID") != "debian":
         raise Unavailable("this machine is not Debian: name a Debian archive by NETSTATE_LAB_MIRROR (and NETSTATE_LAB_SECURITY_MIRROR)")
     return fields.get("VERSION_CODENAME", "")
 
 
-def find(environment: Mapping[str, str] = os.environ) -> Mirror:
+def find(environment: Mapping[str, str] = os.environ) -> Mirror:  # pylint: disable=dangerous-default-value
     """The mirror from the environment, else from the machine's apt configuration."""
     if environment.get("NETSTATE_LAB_MIRROR"):
         return Mirror(environment["NETSTATE_LAB_MIRROR"], environment.get("NETSTATE_LAB_SECURITY_MIRROR", ""))

@@ -67,7 +67,7 @@ def _run_base(environment: Mapping[str, str]) -> Path:
     return Path("/run/netstate-kernel-lab")
 
 
-def choose(
+def choose(  # pylint: disable=dangerous-default-value
     environment: Mapping[str, str] = os.environ,
     lab: str | None = None,
     cache: str | None = None,

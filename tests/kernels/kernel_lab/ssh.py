@@ -53,7 +53,8 @@ def answers(places: Places, guest: Guest, patience: int = 5) -> bool:
     """Whether the guest runs a command that came by ssh."""
     try:
         tried = subprocess.run(
-            words(places, guest, ["true"], patience), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=patience * 4
+            words(places, guest, ["true"], patience), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=patience * 4,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return False
@@ -72,4 +73,5 @@ def end_masters(places: Places, names: Sequence[str]) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=20,
+            check=False,
         )

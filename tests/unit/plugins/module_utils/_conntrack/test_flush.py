@@ -355,6 +355,7 @@ def test_answers_to_a_batch_that_were_lost(make: Make) -> None:
         run({"zones": ["5", "7"]})
     result = caught.value.as_result()
     assert (result["errno"], result["reason"], result["matched"], result["deleted"]) == ("ENOBUFS", "overrun", 5, 0)
+    assert result["changed"] is True  # unknown, and in doubt it was carried out
     assert scripted.host.numbers() == [1, 2, 3, 21, 22, 31]  # the kernel did as it was told; zone 7 was not reached
 
 
@@ -480,7 +481,7 @@ def test_without_conntrack_nothing_is_opened(
     monkeypatch.setattr(kernel, "sysctl", lambda name: {"net/netfilter/nf_conntrack_count": count}[name])
     if succeeds:
         result = run({"zones": ["5"]}, check=check, recount=True)
-        assert (result["changed"], result["matched"], result["remaining"]) == (False, 0, 0)
+        assert (result["changed"], result["matched"], result["remaining"]) == (False, 0, None if check else 0)
         assert result["unavailable_reason"] == NOT_LOADED.text
         assert result["zones"] == [{"zone": 5, "matched": 0, "deleted": 0, "already_gone": 0, "method": "none"}]
     else:
@@ -490,15 +491,40 @@ def test_without_conntrack_nothing_is_opened(
     assert scripted.opened == 0
 
 
-@pytest.mark.parametrize("check, opens", [(True, False), (False, True)])
-def test_check_mode_does_not_load_the_reader(
-    make: Make, monkeypatch: pytest.MonkeyPatch, check: bool, opens: bool
+@pytest.mark.parametrize(
+    "check, count, outcome",
+    [(True, 0, "nothing"), (False, 0, "nothing"), (True, 3, "not_loaded"), (False, 3, "read")],
+)
+def test_the_reader_is_loaded_only_to_flush_entries(
+    make: Make, monkeypatch: pytest.MonkeyPatch, check: bool, count: int, outcome: str
 ) -> None:
-    scripted = make(EXACT, [])
+    scripted = make(EXACT)
     monkeypatch.setattr(presence, "look", lambda: Presence(kernel.LOADED, kernel.LOADABLE, NOT_LOADED))
-    monkeypatch.setattr(kernel, "sysctl", lambda _name: 0)
-    assert run({"zones": ["5"]}, check=check)["changed"] is False
-    assert (scripted.opened > 0) is opens
+    monkeypatch.setattr(kernel, "sysctl", lambda _name: count)
+    if outcome == "not_loaded":
+        with pytest.raises(NetstateError) as caught:
+            run({"zones": ["5"]}, check=check)
+        assert caught.value.as_result()["reason"] == "not_loaded"
+    else:
+        assert run({"zones": ["5"]}, check=check)["deleted"] == (3 if outcome == "read" else 0)
+    assert (scripted.opened > 0) is (outcome == "read")
+
+
+@pytest.mark.parametrize("options, deleted", [({"zones": ["5"]}, 3), ({"all": True}, 9)])
+def test_only_entry_by_entry_can_no_more_go_than_the_limit(make: Make, options: dict, deleted: int) -> None:
+    scripted = make(EXACT, buckets=FREE)
+    result = run(options, most=9)
+    assert (result["method"], result["deleted"]) == ("entries", deleted)
+    assert flushed(scripted) == []
+    assert run({"zones": ["7"]}, method="kernel", most=9)["method"] == ("kernel" if "zones" in options else "none")
+
+
+def test_an_offloaded_connection_is_in_no_state_that_is_wanted_and_in_any_that_is_kept(make: Make) -> None:
+    # 31 is offloaded: it shows no state.
+    scripted = make(EXACT, [1, 3, 31])
+    assert run({"tcp_states": ["ESTABLISHED"]}, check=True)["matched"] == 1
+    run({"protocols": ["tcp"], "exclude": {"tcp_states": ["SYN_SENT"]}})
+    assert scripted.host.numbers() == [3, 31]
 
 
 # The rest of the result

@@ -73,8 +73,8 @@ def test_selected_entries(monkeypatch: pytest.MonkeyPatch, behaviour: str, optio
         ("none", 1000, [1, 2, 3, 4, 5]),
         ("none", 2, [1, 2]),
         ("none", 0, []),
-        ("timeout", 1000, [3, 2, 5, 1, 4]),  # those that end soonest; equal ones in the table's order
-        ("timeout", 2, [3, 2]),
+        ("timeout", 1000, [2, 5, 1, 4, 3]),  # those that end soonest, the offloaded one last; equal ones in the table's order
+        ("timeout", 2, [2, 5]),
         ("timeout", 0, []),
         ("packets", 1000, [4, 2, 3, 1, 5]),
         ("packets", 1, [4]),

@@ -209,3 +209,10 @@ def test_tuple_of_picks_the_attributes_of_the_family(source: str, destination: s
     for number, value in zip(numbers, packed):
         start, end = layout[(wire.TUPLE_ORIG, wire.TUPLE_IP, number)]
         assert built[start:end] == value
+
+
+@pytest.mark.parametrize("missing", [wire.TUPLE_ORIG, wire.ID])
+def test_an_entry_without_tuple_or_id_cannot_be_deleted(missing: int) -> None:
+    layout = {path: place for path, place in wire.locate(golden.ENTRIES["tcp_both"]).items() if path[0] != missing}
+    with pytest.raises(wire.Malformed):
+        messages.identity_cut(layout)

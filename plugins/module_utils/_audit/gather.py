@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""All facts that the audit judges, of this host and of its network namespaces, in one run. Reads only, loads nothing.
+
+A part that cannot be read is told as a problem; the others are read nevertheless.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fnmatch
+import os
+import platform
+import typing as t
+
+from .._conntrack import facts as conntrack
+from .._ipvs import facts as ipvs
+from .._netlink import kernel, library, namespace
+from .._netlink.errors import NetstateError
+from .._sockets import facts as sockets
+
+# What the kernel can do is the same in all namespaces.
+_CONNTRACK_OF_NAMESPACES = ("table", "statistics", "settings")
+
+NO_LIBRARY = "missing_library"
+
+
+def gather(patterns: t.Sequence[str], most: int, processes: int) -> dict[str, t.Any]:
+    """The facts by name, as for ``ansible_facts``.
+
+    :param patterns: shell patterns of the namespaces to look into
+    :param most: namespaces to look into
+    :param processes: how many processes to list
+    """
+    names = matching(namespace.names(), patterns)
+    problems: dict[str, dict[str, t.Any]] = {}
+    facts = _of_host(processes, problems)
+    facts["kernel_audit"] = {
+        "gathered_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "kernel": kernel.release(),
+        "python": platform.python_version(),
+        "pyroute2": library.IMPORT_ERROR is None,
+        "uid": os.geteuid(),
+        "uptime_seconds": uptime(),
+        "problems": problems,
+        "namespaces": [_of_namespace(name) for name in names[:most]],
+        "namespaces_matched": len(names),
+    }
+    return facts
+
+
+def matching(names: t.Iterable[str], patterns: t.Sequence[str]) -> list[str]:
+    """The names that any of the patterns covers, sorted. Upper and lower case differ."""
+    return sorted(name for name in set(names) if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns))
+
+
+def uptime() -> float | None:
+    """Seconds since the kernel started, for which its counters stand."""
+    try:
+        with open("/proc/uptime", encoding="ascii") as file:
+            return float(file.read().split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _of_host(processes: int, problems: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    parts: dict[str, t.Callable[[], dict[str, t.Any]]] = {"netlink_sockets": lambda: sockets.gather(processes)}
+    parts.update(_netlink_parts(None, conntrack.DEFAULT))
+    return _tried(parts, problems)
+
+
+def _of_namespace(name: str) -> dict[str, t.Any]:
+    problems: dict[str, dict[str, t.Any]] = {}
+    facts = _tried(_netlink_parts(name, _CONNTRACK_OF_NAMESPACES), problems)
+    return dict(facts, name=name, problems=problems)
+
+
+def _netlink_parts(name: str | None, subsets: t.Sequence[str]) -> dict[str, t.Callable[[], dict[str, t.Any]]]:
+    parts: dict[str, t.Callable[[], dict[str, t.Any]]] = {
+        "conntrack": lambda: conntrack.gather(frozenset(subsets), name),
+        "ipvs": lambda: ipvs.gather(frozenset(ipvs.DEFAULT), name),
+    }
+    if library.IMPORT_ERROR is not None:
+        return dict.fromkeys(parts, _without_library)
+    return parts
+
+
+def _without_library() -> dict[str, t.Any]:
+    raise _MissingLibrary
+
+
+class _MissingLibrary(Exception):
+    pass
+
+
+def _tried(parts: t.Mapping[str, t.Callable[[], dict[str, t.Any]]], problems: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    facts = {}
+    for name, read in parts.items():
+        try:
+            facts[name] = read()
+        except _MissingLibrary:
+            text = f"{library.NAME} >= {library.MINIMUM} is not installed for Python {platform.python_version()}"
+            problems[name] = {"reason": NO_LIBRARY, "text": text}
+        except NetstateError as error:
+            problems[name] = {"reason": error.reason.slug if error.reason else None, "text": str(error)}
+    return facts

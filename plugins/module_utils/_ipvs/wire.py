@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""What the kernel's IPVS messages mean: numbers of ``linux/ip_vs.h``, and answers to values. Pure; no pyroute2.
+
+pyroute2's own decoding is not used: it takes 100 times as long, reads the port of a tunnel in the wrong byte order and an IPv6 netmask as
+an address.
+"""
+
+from __future__ import annotations
+
+import struct
+import typing as t
+
+from .._netlink import attributes, family
+from . import model
+from .model import Connections, Destination, DestinationKey, Key, Service, Tunnel
+
+NAME, VERSION = "IPVS", 1
+
+(
+    NEW_SERVICE, SET_SERVICE, DEL_SERVICE, GET_SERVICE, NEW_DEST, SET_DEST, DEL_DEST, GET_DEST,
+    NEW_DAEMON, DEL_DAEMON, GET_DAEMON, SET_CONFIG, GET_CONFIG, SET_INFO, GET_INFO, ZERO, FLUSH,
+) = range(1, 18)  # fmt: skip
+COMMANDS = {
+    NEW_SERVICE: "new_service",
+    SET_SERVICE: "set_service",
+    DEL_SERVICE: "del_service",
+    GET_SERVICE: "get_service",
+    NEW_DEST: "new_dest",
+    SET_DEST: "set_dest",
+    DEL_DEST: "del_dest",
+    GET_DEST: "get_dest",
+    NEW_DAEMON: "new_daemon",
+    DEL_DAEMON: "del_daemon",
+    GET_DAEMON: "get_daemon",
+    SET_CONFIG: "set_config",
+    GET_CONFIG: "get_config",
+    SET_INFO: "set_info",
+    GET_INFO: "get_info",
+    ZERO: "zero",
+    FLUSH: "flush",
+}
+
+SERVICE, DEST, DAEMON = 1, 2, 3
+TIMEOUT_TCP, TIMEOUT_TCP_FIN, TIMEOUT_UDP = 4, 5, 6
+
+(
+    SVC_AF, SVC_PROTOCOL, SVC_ADDR, SVC_PORT, SVC_FWMARK, SVC_SCHED_NAME, SVC_FLAGS, SVC_TIMEOUT, SVC_NETMASK,
+    SVC_STATS, SVC_PE_NAME, SVC_STATS64,
+) = range(1, 13)  # fmt: skip
+(
+    DEST_ADDR, DEST_PORT, DEST_FWD_METHOD, DEST_WEIGHT, DEST_U_THRESH, DEST_L_THRESH, DEST_ACTIVE_CONNS, DEST_INACT_CONNS,
+    DEST_PERSIST_CONNS, DEST_STATS, DEST_ADDR_FAMILY, DEST_STATS64, DEST_TUN_TYPE, DEST_TUN_PORT, DEST_TUN_FLAGS,
+) = range(1, 16)  # fmt: skip
+(
+    DAEMON_STATE, DAEMON_MCAST_IFN, DAEMON_SYNC_ID, DAEMON_SYNC_MAXLEN, DAEMON_MCAST_GROUP, DAEMON_MCAST_GROUP6,
+    DAEMON_MCAST_PORT, DAEMON_MCAST_TTL,
+) = range(1, 9)  # fmt: skip
+INFO_VERSION, INFO_CONN_TAB_SIZE = 1, 2
+
+# IPVS_STATS_ATTR_*, by number.
+STATISTICS = (
+    "connections",
+    "packets_in",
+    "packets_out",
+    "bytes_in",
+    "bytes_out",
+    "connections_per_second",
+    "packets_in_per_second",
+    "packets_out_per_second",
+    "bytes_in_per_second",
+    "bytes_out_per_second",
+)
+IDENTITY = (SVC_AF, SVC_PROTOCOL, SVC_ADDR, SVC_PORT, SVC_FWMARK)
+
+U16, U32, U64 = struct.Struct("=H"), struct.Struct("=I"), struct.Struct("=Q")
+BE16 = struct.Struct(">H")
+FORWARD_MASK = 0x7  # IP_VS_CONN_F_FWD_MASK
+
+Attributes = t.Dict[int, bytes]
+
+
+def top(message: bytes) -> Attributes:
+    """The outer attributes of an answer."""
+    return attributes.walk(message, family.BODY_AT, len(message))
+
+
+def nested(message: bytes, kind: int = SERVICE) -> Attributes:
+    """The attributes inside ``SERVICE``, ``DEST`` or ``DAEMON`` of an answer; none where it has none."""
+    outer = top(message).get(kind, b"")
+    return attributes.walk(outer, 0, len(outer))
+
+
+def service_key(found: t.Mapping[int, bytes]) -> Key:
+    af = U16.unpack(found[SVC_AF])[0]
+    mark = U32.unpack(found[SVC_FWMARK])[0] if SVC_FWMARK in found else 0
+    if mark:
+        return Key(af, fwmark=mark)
+    address = found[SVC_ADDR][: 4 if af == model.AF_INET else 16]
+    return Key(af, U16.unpack(found[SVC_PROTOCOL])[0], address, BE16.unpack(found[SVC_PORT])[0])
+
+
+def service(found: t.Mapping[int, bytes], af: int) -> Service:
+    flags = U32.unpack_from(found[SVC_FLAGS])[0]
+    mask = found[SVC_NETMASK]
+    return model.service_of(
+        af,
+        text(found.get(SVC_SCHED_NAME, b"")),
+        flags & sum(model.SCHEDULER_FLAGS),
+        U32.unpack(found[SVC_TIMEOUT])[0] if flags & model.PERSISTENT else 0,
+        int.from_bytes(mask, "big") if af == model.AF_INET else U32.unpack(mask)[0],
+        text(found.get(SVC_PE_NAME, b"")),
+        bool(flags & model.ONE_PACKET),
+    )
+
+
+def destination_key(found: t.Mapping[int, bytes], service_family: int) -> DestinationKey:
+    """Kernels before 3.18 tell no family: it is that of the service."""
+    af = U16.unpack(found[DEST_ADDR_FAMILY])[0] if DEST_ADDR_FAMILY in found else service_family
+    return DestinationKey(af, found[DEST_ADDR][: 4 if af == model.AF_INET else 16], BE16.unpack(found[DEST_PORT])[0])
+
+
+def destination(found: t.Mapping[int, bytes]) -> Destination:
+    number = U32.unpack
+    forward = number(found[DEST_FWD_METHOD])[0] & FORWARD_MASK
+    tunnel = model.PLAIN_TUNNEL
+    if forward == model.TUNNEL and DEST_TUN_TYPE in found:
+        tunnel = Tunnel(found[DEST_TUN_TYPE][0], BE16.unpack(found[DEST_TUN_PORT])[0], U16.unpack(found[DEST_TUN_FLAGS])[0])
+    return Destination(
+        forward,
+        number(found[DEST_WEIGHT])[0],
+        number(found[DEST_U_THRESH])[0],
+        number(found[DEST_L_THRESH])[0],
+        tunnel,
+    )
+
+
+def connections(found: t.Mapping[int, bytes]) -> Connections:
+    names = (DEST_ACTIVE_CONNS, DEST_INACT_CONNS, DEST_PERSIST_CONNS)
+    return Connections(*(U32.unpack(found[name])[0] if name in found else 0 for name in names))
+
+
+def statistics(found: t.Mapping[int, bytes], wide: int, narrow: int) -> dict[str, int]:
+    """Counters and rates, from the 64-bit ones where the kernel has them; the others wrap.
+
+    :param wide: number of the attribute with 64-bit counters
+    :param narrow: number of the one with 32-bit counters
+    """
+    nest = found.get(wide, found.get(narrow, b""))
+    values = attributes.walk(nest, 0, len(nest))
+    return {
+        name: int.from_bytes(values[number], "little" if U16.pack(1)[0] else "big")
+        for number, name in enumerate(STATISTICS, 1)
+        if number in values
+    }
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    """One attribute, padded."""
+    length = 4 + len(value)
+    return attributes.HEAD.pack(length, kind) + value + bytes(-length & 3)
+
+
+def text(value: bytes) -> str:
+    return value.split(b"\0", 1)[0].decode("ascii", "replace")

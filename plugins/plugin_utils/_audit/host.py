@@ -1,0 +1,206 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""One host in the report: how the audit went there, what it can do, what was found. Pure."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import typing as t
+
+from . import shape
+from .rules import SEVERITIES, NotJudged, Rule, RuleError
+
+AUDITED, PARTIAL, UNREACHABLE, FAILED = "audited", "partial", "unreachable", "failed"
+STATUSES = (AUDITED, PARTIAL, FAILED, UNREACHABLE)
+PARTS = ("conntrack", "ipvs", "netlink_sockets")
+
+_LONGEST_REASON = 400
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+# Values that describe the host or the moment, not how a namespace was set.
+_NOT_SETTINGS = frozenset(["nf_conntrack_count", "nf_conntrack_max", "nf_conntrack_buckets", "nf_conntrack_expect_max"])
+
+
+def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
+    """How the audit went on a host, and why not better.
+
+    :param result: what the task that gathered returned; ``None`` when it did not run
+    """
+    if not result:
+        return FAILED, "the host was not asked: it failed or was skipped before"
+    if result.get("unreachable"):
+        return UNREACHABLE, _cleaned(result.get("msg"))
+    facts = result.get("ansible_facts") or {}
+    if "kernel_audit" not in facts:
+        said = result.get("msg")
+        # A shell that found no interpreter tells it in what it printed.
+        printed = " ".join(str(result.get(name) or "") for name in ("module_stderr", "module_stdout"))
+        return FAILED, _cleaned(f"{said} {printed}" if said else printed) or "no facts came back"
+    fault = shape.fault(facts)
+    if fault:
+        return FAILED, _cleaned(f"it returned no facts of this audit: {fault}")
+    audit = facts["kernel_audit"]
+    reasons = [f"{name}: {problem.get('text')}" for name, problem in sorted((audit.get("problems") or {}).items())]
+    reasons += [
+        f"{name}: {facts[name].get('reason_text')}" for name in PARTS if (facts.get(name) or {}).get("reason") == "not_permitted"
+    ]
+    return (PARTIAL, _cleaned("; ".join(reasons))) if reasons else (AUDITED, "")
+
+
+def _cleaned(text: t.Any) -> str:
+    """One line without terminal colours and control characters."""
+    plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", str(text or ""))
+    return " ".join(re.sub(r"[\x00-\x1f\x7f]+", " ", plain).split())[:_LONGEST_REASON]
+
+
+def judged(
+    name: str, result: t.Mapping[str, t.Any] | None, rules: t.Sequence[Rule], thresholds: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None
+) -> dict[str, t.Any]:
+    """The host as in the report.
+
+    :param earlier: the same host in an earlier report
+    """
+    status, reason = status_of(result)
+    facts = dict((result or {}).get("ansible_facts") or {}) if status in (AUDITED, PARTIAL) else {}
+    audit = facts.get("kernel_audit") or {}
+    host = {"name": name, "status": status, "reason": reason}
+    findings, unjudged, errors = _findings(host, facts, rules, thresholds, earlier)
+    conntrack = facts.get("conntrack") or {}
+    return {
+        **host,
+        "kernel": audit.get("kernel"),
+        "gathered_at": audit.get("gathered_at"),
+        "uptime_seconds": audit.get("uptime_seconds"),
+        "worst": next((severity for severity in SEVERITIES if any(found["severity"] == severity for found in findings)), None),
+        "capabilities": capabilities(facts),
+        "table": conntrack.get("table"),
+        "statistics": conntrack.get("statistics"),
+        "namespaces": [
+            {
+                "name": space["name"],
+                "table": (space.get("conntrack") or {}).get("table"),
+                "statistics": (space.get("conntrack") or {}).get("statistics"),
+                "problems": space.get("problems") or {},
+            }
+            for space in audit.get("namespaces") or []
+        ],
+        "ipvs": (facts.get("ipvs") or {}).get("totals"),
+        "sockets": (facts.get("netlink_sockets") or {}).get("totals"),
+        "processes": ((facts.get("netlink_sockets") or {}).get("processes") or [])[:5],
+        "openvswitch": (facts.get("netlink_sockets") or {}).get("openvswitch") or [],
+        "findings": findings,
+        "not_judged": unjudged,
+        "rule_errors": errors,
+    }
+
+
+def capabilities(facts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The row of the matrix. ``None`` is what is not known."""
+    conntrack, ipvs, sockets = (facts.get(name) or {} for name in PARTS)
+    can = conntrack.get("capabilities") or {}
+    modes = sorted({daemon.get("upcall_mode") for daemon in sockets.get("openvswitch") or []} - {None})
+    return {
+        "conntrack": conntrack.get("available") if conntrack else None,
+        "zone_filter": can.get("zone_filter"),
+        "status_filter": can.get("status_filter"),
+        "tuple_filter_ipv6": can.get("tuple_filter_ipv6"),
+        "labels": can.get("labels"),
+        "accounting": can.get("accounting"),
+        "ipvs": _ipvs(ipvs),
+        "ovs": ", ".join(modes) if modes else ("no" if "openvswitch" in sockets else None),
+        "pyroute2": (facts.get("kernel_audit") or {}).get("pyroute2"),
+    }
+
+
+def _ipvs(ipvs: t.Mapping[str, t.Any]) -> str | None:
+    if not ipvs or ipvs.get("reason") == "not_permitted":
+        return None
+    if not ipvs.get("available"):
+        return "no"
+    return "in use" if (ipvs.get("totals") or {}).get("services") else "loaded"
+
+
+def rates(statistics: t.Mapping[str, t.Any], uptime: t.Any, before: t.Mapping[str, t.Any] | None, seconds: float | None) -> tuple[dict[str, float], str]:
+    """Events an hour by counter, and over what time.
+
+    Since an earlier report, if the host ran all the time since and no counter went back; else since the kernel's start.
+    """
+    if before and seconds and uptime and uptime > seconds and all(statistics.get(name, 0) >= value for name, value in before.items()):
+        gained = {name: value - before.get(name, 0) for name, value in statistics.items()}
+        return _hourly(gained, seconds), "since the earlier report"
+    if not uptime:
+        return {}, ""
+    return _hourly(statistics, uptime), "since the kernel started"
+
+
+def _hourly(counters: t.Mapping[str, t.Any], seconds: float) -> dict[str, float]:
+    # Of less than an hour, the number itself: a minute of bad luck is no rate.
+    return {name: round(value / max(seconds / 3600.0, 1.0), 1) for name, value in counters.items()}
+
+
+def _elapsed(now: t.Any, then: t.Any) -> float | None:
+    try:
+        return (datetime.datetime.strptime(now, _TIME) - datetime.datetime.strptime(then, _TIME)).total_seconds()
+    except (TypeError, ValueError):
+        return None
+
+
+def _spaces(facts: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None) -> t.Iterator[dict[str, t.Any]]:
+    """The names for rules, of the host and then of each namespace."""
+    audit = facts.get("kernel_audit") or {}
+    before = earlier or {}
+    seconds = _elapsed(audit.get("gathered_at"), before.get("gathered_at"))
+    before_spaces = {space["name"]: space for space in before.get("namespaces") or []}
+    settings = (facts.get("conntrack") or {}).get("settings") or {}
+    own = dict(facts, name="")
+    for space in [own, *(audit.get("namespaces") or [])]:
+        values = {name: space[name] for name in ("conntrack", "ipvs") if name in space}
+        then = (before if space is own else before_spaces.get(space["name"], {})).get("statistics")
+        statistics = (space.get("conntrack") or {}).get("statistics") or {}
+        values["rates"], values["rates_over"] = rates(statistics, audit.get("uptime_seconds"), then, seconds)
+        values["space"] = space["name"]
+        values["differing"] = [] if space is own else _differing(settings, (space.get("conntrack") or {}).get("settings") or {})
+        yield values
+
+
+def _entries(facts: t.Mapping[str, t.Any]) -> dict[str, int]:
+    """The connections that share the host's buckets, where the host's own are known."""
+    spaces = [facts, *((facts.get("kernel_audit") or {}).get("namespaces") or [])]
+    counts = [((space.get("conntrack") or {}).get("table") or {}).get("count") for space in spaces]
+    return {} if counts[0] is None else {"entries": sum(count or 0 for count in counts)}
+
+
+def _differing(host: t.Mapping[str, t.Any], space: t.Mapping[str, t.Any]) -> list[str]:
+    names = sorted((set(host) & set(space)) - _NOT_SETTINGS)
+    return [f"{name} {space[name]} (host {host[name]})" for name in names if host[name] != space[name]]
+
+
+def _findings(
+    host: dict[str, t.Any],
+    facts: t.Mapping[str, t.Any],
+    rules: t.Sequence[Rule],
+    thresholds: t.Mapping[str, t.Any],
+    earlier: t.Mapping[str, t.Any] | None,
+) -> tuple[list[dict[str, t.Any]], list[str], list[str]]:
+    shared: dict[str, t.Any] = {"host": host, "thresholds": thresholds, "own": facts}
+    if "kernel_audit" in facts:
+        shared["audit"] = facts["kernel_audit"]
+    if "netlink_sockets" in facts:
+        shared["netlink_sockets"] = facts["netlink_sockets"]
+    shared.update(_entries(facts))
+    spaces = [dict(shared, **values) for values in _spaces(facts, earlier)]
+    findings: list[dict[str, t.Any]] = []
+    unjudged: list[str] = []
+    errors: list[str] = []
+    for rule in rules:
+        for values in spaces if rule.per == "space" else spaces[:1]:
+            try:
+                for evidence in rule.ask(values):
+                    findings.append({"id": rule.id, "severity": rule.severity, "space": values["space"], "evidence": evidence})
+            except NotJudged:
+                if not values["space"]:
+                    unjudged.append(rule.id)
+            except RuleError as error:
+                errors.append(_cleaned(error))
+    return findings, unjudged, errors

@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The report as text, by Jinja templates. What comes from hosts is data in each format."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+# A spreadsheet takes a cell that starts with one of these as a formula; a tab or a line break in front does not stop it.
+_FORMULA = re.compile(r"^\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$^:])")
+
+FORMATS = ("html", "json", "csv", "md")
+
+
+class RenderError(Exception):
+    """A template that is wrong."""
+
+
+def rendered(report: t.Mapping[str, t.Any], template: str, kind: str) -> str:
+    """The text.
+
+    :param kind: one of :data:`FORMATS`; HTML is escaped by itself, the others by the filters that they use
+    :raises RenderError: when the template is wrong
+    """
+    environment = ImmutableSandboxedEnvironment(
+        autoescape=kind == "html", undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters.update(cell=cell, md=markdown, json_text=json_text, thousands=thousands, short=short)
+    try:
+        return environment.from_string(template).render(report=report, titles=_titles(report), where=_where(report))
+    except TemplateError as error:
+        raise RenderError(f"template of {kind}, line {getattr(error, 'lineno', '?')}: {error}") from None
+
+
+def _titles(report: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """Rule to title."""
+    return {rule["id"]: rule["title"] for rule in report["rules"]}
+
+
+def _where(report: t.Mapping[str, t.Any]) -> dict[str, list[dict[str, t.Any]]]:
+    """Rule to its findings with their hosts."""
+    found: dict[str, list[dict[str, t.Any]]] = {}
+    for host in report["hosts"]:
+        for finding in host["findings"]:
+            found.setdefault(finding["id"], []).append(dict(finding, host=host["name"]))
+    return found
+
+
+def cell(value: t.Any) -> str:
+    """A cell of CSV (RFC 4180) that no spreadsheet takes for a formula."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = str(value)
+    if not isinstance(value, (int, float)) and _FORMULA.match(text):
+        text = "'" + text
+    return '"' + text.replace('"', '""').replace("\r", " ").replace("\n", " ") + '"' if re.search(r"[\",;'\s]", text) else text
+
+
+def markdown(value: t.Any) -> str:
+    """Text in Markdown, on one line, without meaning to it."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(str(value).split()))
+
+
+def json_text(value: t.Any) -> str:
+    """JSON, readable and with a stable order."""
+    return json.dumps(value, indent=1, ensure_ascii=True)
+
+
+def thousands(value: float) -> str:
+    """12 345 with a narrow no-break space."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def short(value: float) -> str:
+    """12 345 as it is, 1 234 567 as 1.2 M."""
+    for unit, name in ((10**9, "G"), (10**6, "M")):
+        if value >= unit:
+            return f"{value / unit:.1f}\u202f{name}"
+    return thousands(value)

@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""Rules as data, made ready to be asked. Expressions come from whoever runs the audit, values from the hosts."""
+
+from __future__ import annotations
+
+import typing as t
+
+import yaml
+from jinja2 import ChainableUndefined, TemplateError, Undefined, UndefinedError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+SCOPES = ("host", "space")
+
+_REQUIRED = ("id", "severity", "title", "applies", "evidence")
+_OPTIONAL = {"advice": "", "reference": "", "per": "host", "each": None}
+_LONGEST_EVIDENCE = 600
+
+
+class RuleError(Exception):
+    """A rule that cannot be used; the text names it and says why."""
+
+
+class NotJudged(Exception):
+    """A value that the rule needs was not gathered."""
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    return ImmutableSandboxedEnvironment(undefined=ChainableUndefined)
+
+
+class Rule:
+    """One rule, compiled."""
+
+    def __init__(self, row: t.Mapping[str, t.Any], environment: ImmutableSandboxedEnvironment) -> None:
+        self.id = str(row["id"])
+        self.severity, self.title = row["severity"], row["title"]
+        self.advice, self.reference, self.per = row["advice"], row["reference"], row["per"]
+        try:
+            self._applies = _expression(environment, row["applies"])
+            self._each = _expression(environment, row["each"]) if row["each"] is not None else None
+            self._evidence = environment.from_string(str(row["evidence"]))
+        except TemplateError as error:
+            raise RuleError(f"rule {self.id}: {error}") from None
+
+    def ask(self, values: t.Mapping[str, t.Any]) -> t.Iterator[str]:
+        """The evidence of each finding. An item that lacks a value is passed over.
+
+        :raises NotJudged: when no item could be judged, if there are any
+        :raises RuleError: when the expression is wrong in itself
+        """
+        judged, asked = 0, 0
+        for item in self._items(values):
+            asked += 1
+            scope = dict(values, item=item)
+            try:
+                applies = self._value(self._applies, scope)
+                evidence = self._value(self._evidence.render, scope)[:_LONGEST_EVIDENCE] if applies else None
+            except NotJudged:
+                continue
+            judged += 1
+            if evidence is not None:
+                yield evidence
+        if asked and not judged:
+            raise NotJudged
+
+    def _items(self, values: t.Mapping[str, t.Any]) -> t.Iterable[t.Any]:
+        if self._each is None:
+            return (None,)
+        items = self._value(self._each, dict(values))
+        if isinstance(items, Undefined) or items is None:
+            raise NotJudged
+        return items
+
+    def _value(self, compiled: t.Callable[[dict[str, t.Any]], t.Any], values: dict[str, t.Any]) -> t.Any:
+        try:
+            return compiled(values)
+        except UndefinedError:
+            raise NotJudged from None
+        except TypeError as error:
+            # A fact that is null, such as the use of a table without a limit, does not compare.
+            if "NoneType" in str(error) or "Undefined" in str(error):
+                raise NotJudged from None
+            raise RuleError(f"rule {self.id}: {error}") from None
+        except (TemplateError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            raise RuleError(f"rule {self.id}: {type(error).__name__}: {error}") from None
+
+    def described(self) -> dict[str, t.Any]:
+        """As in the report."""
+        return {name: getattr(self, name) for name in ("id", "severity", "title", "advice", "reference")}
+
+
+def _expression(environment: ImmutableSandboxedEnvironment, text: t.Any) -> t.Callable[[dict[str, t.Any]], t.Any]:
+    return environment.compile_expression(str(text), undefined_to_none=False)
+
+
+def parse(text: str, source: str) -> list[dict[str, t.Any]]:
+    """The rows of a file of rules.
+
+    :param source: named in errors
+    :raises RuleError: for what is no list of rules
+    """
+    try:
+        rows = yaml.safe_load(text) or []
+    except yaml.YAMLError as error:
+        raise RuleError(f"{source}: {error}") from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+        raise RuleError(f"{source}: a file of rules is a list of mappings, each with an id")
+    return rows
+
+
+def merged(files: t.Iterable[list[dict[str, t.Any]]]) -> list[dict[str, t.Any]]:
+    """All rows, where a later row with a known id changes the keys that it names."""
+    rows: dict[str, dict[str, t.Any]] = {}
+    for file in files:
+        for row in file:
+            rows.setdefault(str(row["id"]), {}).update(row)
+    return list(rows.values())
+
+
+def compiled(rows: t.Sequence[t.Mapping[str, t.Any]], disabled: t.Collection[str] = ()) -> list[Rule]:
+    """The rules, those with the highest severity first.
+
+    :param disabled: ids to leave out
+    :raises RuleError: for a row that is none, or a disabled id that is not there
+    """
+    unknown = sorted(set(disabled) - {str(row["id"]) for row in rows})
+    if unknown:
+        raise RuleError(f"no such rules to switch off: {', '.join(unknown)}")
+    environment = _environment()
+    rules = [Rule(_whole(row), environment) for row in rows if str(row["id"]) not in disabled]
+    return sorted(rules, key=lambda rule: SEVERITIES.index(rule.severity))
+
+
+def _whole(row: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    missing = [name for name in _REQUIRED if name not in row]
+    unknown = sorted(set(row) - set(_REQUIRED) - set(_OPTIONAL))
+    if missing or unknown:
+        wrong = [f"{name} is missing" for name in missing] + [f"{name} is unknown" for name in unknown]
+        raise RuleError(f"rule {row['id']}: {', '.join(wrong)}")
+    if row["severity"] not in SEVERITIES:
+        raise RuleError(f"rule {row['id']}: severity is one of {', '.join(SEVERITIES)}, not {row['severity']}")
+    if row.get("per", "host") not in SCOPES:
+        raise RuleError(f"rule {row['id']}: per is one of {', '.join(SCOPES)}, not {row['per']}")
+    return dict(_OPTIONAL, **row)

@@ -1,0 +1,251 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role on real hosts of this machine: as root, without privileges, without pyroute2, without a Python, and one that is down."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import stat
+import subprocess
+import sys
+import typing as t
+import uuid
+from pathlib import Path
+
+import pytest
+import yaml
+
+CLONE = Path(__file__).resolve().parents[3]
+
+
+class Fleet:
+    """Hosts that are this machine, each reached by another interpreter."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.hosts: dict[str, dict[str, t.Any]] = {}
+        self.dest = folder / "audit"
+
+    def local(self, name: str, interpreter: str = sys.executable, **variables: t.Any) -> None:
+        self.hosts[name] = dict(variables, ansible_connection="local", ansible_python_interpreter=interpreter)
+
+    def down(self, name: str) -> None:
+        # A port of this machine that nobody listens on.
+        self.hosts[name] = {"ansible_host": "127.0.0.1", "ansible_port": 1, "ansible_ssh_common_args": "-F /dev/null -o ConnectTimeout=5"}
+
+    def wrapper(self, name: str, *command: str) -> str:
+        path = self.folder / name
+        path.write_text("#!/bin/sh\nexec {} \"$@\"\n".format(" ".join(command)))
+        path.chmod(0o755)
+        return str(path)
+
+    def audit(self, *arguments: str, **variables: t.Any) -> subprocess.CompletedProcess[str]:
+        inventory = self.folder / "inventory.yml"
+        inventory.write_text(yaml.safe_dump({"all": {"hosts": self.hosts}}))
+        extra = dict(variables, audit_dest=str(self.dest))
+        return subprocess.run(
+            [str(Path(sys.executable).parent / "ansible-playbook"), "playbooks/audit.yml", "-i", str(inventory), "-e", json.dumps(extra), *arguments],
+            cwd=str(CLONE),
+            env=dict(os.environ, ANSIBLE_CONFIG=str(CLONE / "ansible.cfg"), LC_ALL="C.UTF-8", HOME=str(self.folder)),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def report(self) -> dict[str, t.Any]:
+        return json.loads((self.dest / "report.json").read_text())
+
+    def host(self, name: str) -> dict[str, t.Any]:
+        return next(one for one in self.report()["hosts"] if one["name"] == name)
+
+    def findings(self, name: str) -> set[str]:
+        return {finding["id"] for finding in self.host(name)["findings"]}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Fleet:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    return Fleet(tmp_path)
+
+
+@pytest.fixture
+def netns() -> t.Iterator[str]:
+    name = f"qrouter-{uuid.uuid4().hex[:8]}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    yield name
+    subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+def kernel_release() -> str:
+    return os.uname().release
+
+
+def test_one_host_of_each_kind(fleet: Fleet) -> None:
+    fleet.local("whole")
+    # Root of the machine, but without any capability.
+    fleet.local("unprivileged", fleet.wrapper("unprivileged", "setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable))
+    fleet.local("no-pyroute2", fleet.wrapper("bare", "env", f"PYTHONPATH={_hiding_pyroute2(fleet.folder)}", sys.executable))
+    fleet.local("no-python", "/nonexistent/python3")
+    fleet.down("down")
+    done = fleet.audit()
+    assert done.returncode == 0, done.stdout + done.stderr
+    statuses = {one["name"]: one["status"] for one in fleet.report()["hosts"]}
+    assert statuses == {"whole": "audited", "unprivileged": "partial", "no-pyroute2": "partial", "no-python": "failed", "down": "unreachable"}
+    assert fleet.host("whole")["kernel"] == kernel_release()
+    assert fleet.host("whole")["table"]["max"] == int(Path("/proc/sys/net/netfilter/nf_conntrack_max").read_text())
+    assert fleet.findings("unprivileged") >= {"audit-not-permitted"}
+    assert fleet.host("unprivileged")["sockets"]["sockets"] > 0, "what everybody may read is there"
+    assert fleet.findings("no-pyroute2") >= {"audit-no-pyroute2"}
+    assert fleet.host("no-pyroute2")["sockets"]["sockets"] > 0
+    assert "/nonexistent/python3" in fleet.host("no-python")["reason"]
+    assert "127.0.0.1" in fleet.host("down")["reason"]
+    assert fleet.findings("down") == {"host-unreachable"}
+    rows = list(csv.DictReader((fleet.dest / "report.csv").read_text().splitlines()))
+    assert {row["host"] for row in rows} == set(statuses)
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in fleet.dest.iterdir())
+    assert {path.name for path in fleet.dest.iterdir()} == {"report.html", "report.json", "report.csv", "report.md"}
+
+
+def _hiding_pyroute2(folder: Path) -> Path:
+    """A folder that makes the import fail, also in the system's Python that the module tries next."""
+    package = folder / "hidden" / "pyroute2"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('hidden by the test')\n")
+    return package.parent
+
+
+def test_becoming_root_is_refused(fleet: Fleet) -> None:
+    """What can be read without is read; here the user is root already."""
+    fleet.local("host", ansible_become_exe="/nonexistent/sudo", ansible_become_user="nobody")
+    done = fleet.audit()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fleet.host("host")["status"] == "audited"
+
+
+def test_namespaces(fleet: Fleet, netns: str) -> None:
+    fleet.local("host")
+    assert fleet.audit(audit_namespaces=[netns[:12] + "*"]).returncode == 0
+    (space,) = fleet.host("host")["namespaces"]
+    assert space["name"] == netns
+    assert space["table"]["count"] == 0
+    assert fleet.report()["summary"]["namespaces"] == 1
+
+
+def test_a_table_that_fills_up_fails_a_pipeline_and_shows_as_changed(fleet: Fleet, netns: str) -> None:
+    fleet.local("host")
+    limit = int(Path("/proc/sys/net/netfilter/nf_conntrack_max").read_text())
+    assert fleet.audit(audit_namespaces=[netns], audit_fail_on="critical").returncode == 0
+    entry = "-s 192.0.2.1 -d 192.0.2.2 -p tcp --sport 1 --dport 2 --state ESTABLISHED -t 60"
+    subprocess.run(["ip", "netns", "exec", netns, "conntrack", "-I", *entry.split()], capture_output=True, check=True)
+    # One entry is the table's share that makes it critical here, instead of a machine's table filled for real.
+    done = fleet.audit(
+        audit_namespaces=[netns],
+        audit_fail_on="critical",
+        audit_table_critical_percent=0.0,
+        audit_table_high_percent=0.0,
+        audit_compare=str(fleet.dest / "report.json"),
+    )
+    assert done.returncode == 2, done.stdout
+    report = fleet.report()
+    assert ("conntrack-table-critical", netns) in {(finding["id"], finding["space"]) for finding in fleet.host("host")["findings"]}
+    (row,) = report["comparison"]["changed"]
+    assert ("conntrack-table-critical", netns) in {(finding["id"], finding["space"]) for finding in row["findings_new"]}
+    (evidence,) = [finding["evidence"] for finding in row["findings_new"] if finding["space"] == netns]
+    assert f"1 of {limit} entries" in evidence
+
+
+def test_rules_of_a_user(fleet: Fleet) -> None:
+    fleet.local("host")
+    own = fleet.folder / "own.yml"
+    own.write_text(
+        yaml.safe_dump(
+            [
+                {"id": "old-python", "severity": "low", "title": "Python", "applies": "audit.python is defined", "evidence": "{{ audit.python }}"},
+                {"id": "conntrack-ipv6-filter-inverted", "severity": "critical"},
+            ]
+        )
+    )
+    done = fleet.audit(audit_rules_files=[str(own)], audit_rules_disabled=["conntrack-zone-flush-native"])
+    assert done.returncode == 0, done.stdout
+    assert "old-python" in fleet.findings("host")
+    assert "conntrack-zone-flush-native" not in {rule["id"] for rule in fleet.report()["rules"]}
+    assert {rule["severity"] for rule in fleet.report()["rules"] if rule["id"] == "conntrack-ipv6-filter-inverted"} == {"critical"}
+
+
+def test_a_wrong_rule_fails_by_name(fleet: Fleet) -> None:
+    fleet.local("host")
+    own = fleet.folder / "own.yml"
+    own.write_text("- {id: mine, severity: low, title: x, applies: '1 +', evidence: x}\n")
+    done = fleet.audit(audit_rules_files=[str(own)])
+    assert done.returncode != 0
+    assert "rule mine" in done.stdout + done.stderr
+    assert not fleet.dest.exists()
+
+
+def test_check_mode_writes_nothing(fleet: Fleet) -> None:
+    fleet.local("host")
+    done = fleet.audit("--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not fleet.dest.exists()
+
+
+def test_a_limit_that_leaves_the_controller_out(fleet: Fleet) -> None:
+    fleet.local("one")
+    fleet.local("two")
+    assert fleet.audit("--limit", "two").returncode == 0
+    assert [one["name"] for one in fleet.report()["hosts"]] == ["two"]
+
+
+def test_all_hosts_down(fleet: Fleet) -> None:
+    fleet.down("one")
+    fleet.down("two")
+    done = fleet.audit()
+    assert {one["status"] for one in fleet.report()["hosts"]} == {"unreachable"}, done.stdout
+
+
+def test_what_a_host_says_is_not_templated(fleet: Fleet) -> None:
+    """A process is named like a template that would write a file on the controller."""
+    witness = fleet.folder / "witness"
+    interpreter = fleet.folder / "lying"
+    # The 15 characters of a process name are too few for harm; a whole answer is made up here, as a host that was taken over can.
+    answer: dict[str, dict[str, t.Any]] = {
+        "ansible_facts": {
+            "kernel_audit": {
+                "kernel": f"{{{{ lookup('pipe', 'touch {witness}') }}}}",
+                "problems": {},
+                "namespaces": [],
+                "namespaces_matched": 0,
+                "pyroute2": True,
+            },
+            "netlink_sockets": {"processes": "nonsense", "openvswitch": [], "totals": {}},
+            "conntrack": {"capabilities": {"zone_filter": "{{ 7 * 7 }}"}, "table": None},
+        }
+    }
+    interpreter.write_text("#!/bin/sh\ncat >/dev/null\ncat <<'EOF'\n" + json.dumps(answer) + "\nEOF\n")
+    interpreter.chmod(0o755)
+    fleet.local("liar", str(interpreter), ansible_pipelining=True)
+    fleet.local("honest")
+    done = fleet.audit()
+    assert not witness.exists()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fleet.host("honest")["status"] == "audited"
+    assert fleet.host("liar")["status"] == "failed"
+    assert fleet.host("liar")["reason"] == "it returned no facts of this audit: facts.netlink_sockets.processes is no list"
+    answer["ansible_facts"]["netlink_sockets"] = {}
+    del answer["ansible_facts"]["conntrack"]["table"]
+    interpreter.write_text("#!/bin/sh\ncat >/dev/null\ncat <<'EOF'\n" + json.dumps(answer) + "\nEOF\n")
+    assert fleet.audit().returncode == 0
+    assert not witness.exists()
+    assert "touch" in fleet.host("liar")["kernel"]
+
+
+def test_a_variable_that_is_wrong_is_refused_first(fleet: Fleet) -> None:
+    fleet.local("host")
+    done = fleet.audit(audit_fail_on="awful")
+    assert done.returncode != 0
+    assert "audit_fail_on" in done.stdout + done.stderr
+    assert "Gather the facts" not in done.stdout

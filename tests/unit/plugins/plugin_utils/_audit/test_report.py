@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts that did not answer, sums, and what changed since an earlier report."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+import synthetic_fleet
+from ansible_collections.netstate.kernel.plugins.plugin_utils._audit import host, report
+
+Build = t.Callable[..., t.Dict[str, t.Any]]
+
+STATUSES: list[tuple[t.Any, str, str]] = [
+    (None, "failed", "was not asked"),
+    ({"unreachable": True, "msg": "\x1b[31mssh: No route\nto host\x1b[0m"}, "unreachable", "ssh: No route to host"),
+    ({"msg": "MODULE FAILURE", "module_stdout": "python3: not found", "rc": 127}, "failed", "MODULE FAILURE python3: not found"),
+    ({"ansible_facts": {"discovered_interpreter_python": "/usr/bin/python3"}, "msg": "broken"}, "failed", "broken"),
+    ({}, "failed", "was not asked"),
+    ({"changed": False}, "failed", "no facts came back"),
+]
+
+
+@pytest.mark.parametrize("result, status, reason", STATUSES)
+def test_a_host_without_facts(result: t.Any, status: str, reason: str, build: Build) -> None:
+    (one,) = build({"web1": result})["hosts"]
+    assert one["status"] == status
+    assert reason in one["reason"]
+    assert [finding["id"] for finding in one["findings"]] == [f"host-{status}"]
+    assert one["kernel"] is None and one["table"] is None
+
+
+def test_a_host_that_is_audited(facts: dict[str, t.Any], build: Build) -> None:
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert (one["status"], one["reason"], one["kernel"], one["worst"]) == ("audited", "", "6.12.117", "info")
+    assert one["capabilities"]["ipvs"] == "loaded"
+    assert one["capabilities"]["ovs"] == "no"
+
+
+def test_a_host_without_ipvs_facts(facts: dict[str, t.Any], build: Build) -> None:
+    del facts["ipvs"]
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert one["status"] == "audited"
+    assert one["capabilities"]["ipvs"] is None
+
+
+@pytest.mark.parametrize("reason", ["missing_library", "no_answer"])
+def test_a_host_that_is_audited_in_part(reason: str, facts: dict[str, t.Any], build: Build) -> None:
+    facts["kernel_audit"]["problems"] = {"conntrack": {"reason": reason, "text": "why"}}
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert (one["status"], one["reason"]) == ("partial", "conntrack: why")
+
+
+def test_sums_agree_with_the_hosts(build: Build) -> None:
+    whole = build(synthetic_fleet.results(300))
+    hosts, summary = whole["hosts"], whole["summary"]
+    assert summary["hosts"] == len(hosts) == sum(summary["statuses"].values()) == sum(summary["hosts_by_worst"].values()) == 300
+    for severity, number in summary["findings"].items():
+        assert number == sum(finding["severity"] == severity for one in hosts for finding in one["findings"])
+        assert summary["hosts_affected"][severity] == sum(any(finding["severity"] == severity for finding in one["findings"]) for one in hosts)
+    for rule in whole["rules"]:
+        assert rule["findings"] == sum(finding["id"] == rule["id"] for one in hosts for finding in one["findings"])
+    assert sum(step["hosts"] for step in whole["distributions"]["table_use"]) + whole["distributions"]["table_use_unknown"] == 300
+    assert sum(row["hosts"] for row in whole["distributions"]["kernels"]) == sum(bool(one["kernel"]) for one in hosts)
+    tables = [table for one in hosts for table in [one["table"], *(space["table"] for space in one["namespaces"])] if table]
+    assert summary["entries"] == sum(table["count"] for table in tables)
+
+
+def test_names_are_sorted_as_people_do(build: Build) -> None:
+    assert [one["name"] for one in build(dict.fromkeys(["web10", "web2", "db", "web1"]))["hosts"]] == ["db", "web1", "web2", "web10"]
+
+
+@pytest.mark.parametrize(
+    "worst, fail_on, fails",
+    [("high", "critical", False), ("high", "high", True), ("high", "low", True), ("info", "info", True), ("info", "low", False), ("critical", "never", False)],
+)
+def test_fails(worst: str, fail_on: str, fails: bool) -> None:
+    summary = {"findings": dict.fromkeys(("critical", "high", "medium", "low", "info"), 0)}
+    summary["findings"][worst] = 1
+    assert report.fails(summary, fail_on) is fails
+
+
+def results(**hosts: t.Any) -> dict[str, t.Any]:
+    return {name: {"ansible_facts": copy.deepcopy(facts)} if "kernel_audit" in facts else facts for name, facts in hosts.items()}
+
+
+def test_comparison(facts: dict[str, t.Any], build: Build) -> None:
+    earlier = build(results(gone=facts, same=facts, worse=facts, better=facts, down={"unreachable": True, "msg": "x"}))
+    earlier_better = next(one for one in earlier["hosts"] if one["name"] == "better")
+    earlier_better["findings"].append({"id": "old", "severity": "low", "space": "", "evidence": "x"})
+    worse = copy.deepcopy(facts)
+    worse["conntrack"]["table"]["used_percent"] = 96.0
+    worse["conntrack"]["capabilities"]["zone_filter"] = "ignored"
+    worse["kernel_audit"]["kernel"] = "6.1.0"
+    compared = build(results(new=facts, same=facts, worse=worse, better=facts, down=facts), earlier)["comparison"]
+    rows = {row["name"]: row for row in compared["changed"]}
+    assert (compared["added"], compared["removed"], compared["unchanged"]) == (["new"], ["gone"], 1)
+    assert set(rows) == {"worse", "better", "down"}
+    assert rows["worse"]["kernel"] == ["6.12.117", "6.1.0"]
+    assert rows["worse"]["table_used_percent"] == [0.0, 96.0]
+    assert rows["worse"]["capabilities"] == {"zone_filter": ["exact", "ignored"]}
+    assert {finding["id"] for finding in rows["worse"]["findings_new"]} == {"conntrack-table-critical", "conntrack-zone-flush-wipes"}
+    assert {finding["id"] for finding in rows["worse"]["findings_resolved"]} == {"conntrack-zone-flush-native"}
+    assert {finding["id"] for finding in rows["better"]["findings_resolved"]} == {"old"}
+    assert rows["down"]["status"] == ["unreachable", "audited"]
+    assert {finding["id"] for finding in rows["down"]["findings_resolved"]} == {"host-unreachable"}
+    assert rows["down"]["findings_new"] == [], "what it has now it may have had then"
+
+
+def test_a_host_that_went_down_resolved_nothing(facts: dict[str, t.Any], build: Build) -> None:
+    earlier = build(results(web=facts))
+    (row,) = build({"web": {"unreachable": True, "msg": "x"}}, earlier)["comparison"]["changed"]
+    assert row["findings_resolved"] == []
+    assert [finding["id"] for finding in row["findings_new"]] == ["host-unreachable"]
+
+
+@pytest.mark.parametrize("earlier", [{}, [], {"schema": "other"}, {"schema": report.SCHEMA, "schema_version": 99, "hosts": []}])
+def test_an_earlier_report_that_is_none(earlier: t.Any, build: Build) -> None:
+    with pytest.raises(report.ReportError):
+        build({}, earlier)
+
+
+@pytest.mark.parametrize(
+    "uptime, before, seconds, expected",
+    [
+        (36000, None, None, (60.0, "since the kernel started")),
+        (36000, {"drop": 0}, 7200, (300.0, "since the earlier report")),
+        (3600, {"drop": 0}, 7200, (600.0, "since the kernel started")),  # restarted since
+        (36000, {"drop": 601}, 7200, (60.0, "since the kernel started")),  # the counter went back
+        (60, None, None, (600.0, "since the kernel started")),
+        (None, None, None, (None, "")),
+    ],
+)
+def test_rates(uptime: t.Any, before: t.Any, seconds: t.Any, expected: tuple[t.Any, str]) -> None:
+    rates, over = host.rates({"drop": 600}, uptime, before, seconds)
+    assert (rates.get("drop"), over) == expected
+
+
+SHAPES: list[tuple[str, t.Any, str]] = [
+    ("conntrack", [], "facts.conntrack is no mapping"),
+    ("conntrack.table.used_percent", "99", "facts.conntrack.table.used_percent is of another type"),
+    ("conntrack.table.count", True, "facts.conntrack.table.count is of another type"),
+    ("conntrack.table", {}, "facts.conntrack.table lacks count"),
+    ("netlink_sockets.processes", {}, "facts.netlink_sockets.processes is no list"),
+    ("netlink_sockets.processes", [{}], "facts.netlink_sockets.processes[0] lacks pid"),
+    ("kernel_audit.namespaces", [{"name": 5}], "facts.kernel_audit.namespaces[0].name is of another type"),
+    ("kernel_audit", {}, "facts.kernel_audit lacks kernel"),
+]
+
+
+@pytest.mark.parametrize("path, value, why", SHAPES)
+def test_a_host_whose_facts_are_of_another_shape(path: str, value: t.Any, why: str, facts: dict[str, t.Any], build: Build) -> None:
+    *way, last = path.split(".")
+    target = facts
+    for step in way:
+        target = target[step]
+    target[last] = value
+    (one,) = build({"liar": {"ansible_facts": facts}})["hosts"]
+    assert (one["status"], one["reason"]) == ("failed", f"it returned no facts of this audit: {why}")
+
+
+def test_what_a_rule_cannot_compare_is_told_and_harms_nothing(facts: dict[str, t.Any], build: Build) -> None:
+    facts["conntrack"]["settings"]["nf_conntrack_udp_timeout"] = "long"
+    (one,) = build({"odd": {"ansible_facts": facts}})["hosts"]
+    assert any("conntrack-timeout-long" in error for error in one["rule_errors"])
+    assert "conntrack-zone-flush-native" in {finding["id"] for finding in one["findings"]}
