@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import typing as t
+from pathlib import Path
 
 import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import presence
@@ -17,7 +18,8 @@ from ipvs_director import Director
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     why = _why_not()
     for item in items:
-        if why:
+        # The hook sees the items of the whole session.
+        if why and Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.skip(reason=why))
 
 
