@@ -9,19 +9,19 @@ from kernel_lab.mirror import Mirror
 
 LINES = [
     "http://other.example/tools|tools-bookworm",
-    "http://mirror.example/debian/|bookworm",
-    "http://mirror.example/debian/|bookworm-updates",
-    "http://mirror.example/debian-security/|bookworm-security",
+    "http://archive.example/debian/|bookworm",
+    "http://archive.example/debian/|bookworm-updates",
+    "http://archive.example/debian-security/|bookworm-security",
     "",
 ]
 
 
 def test_the_archive_of_the_machines_own_release():
-    assert mirror.from_targets(LINES, "bookworm") == Mirror("http://mirror.example/debian/", "http://mirror.example/debian-security/")
+    assert mirror.from_targets(LINES, "bookworm") == Mirror("http://archive.example/debian/", "http://archive.example/debian-security/")
 
 
 def test_a_machine_without_a_security_archive():
-    assert mirror.from_targets(LINES[:3], "bookworm") == Mirror("http://mirror.example/debian/")
+    assert mirror.from_targets(LINES[:3], "bookworm") == Mirror("http://archive.example/debian/")
 
 
 def test_another_release_is_refused():
