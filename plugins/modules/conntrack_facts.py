@@ -22,7 +22,7 @@ options:
     description:
       - What to gather, in the manner of P(ansible.builtin.setup#module).
       - V(capabilities), V(table), V(statistics) and V(settings) cost little. V(zones) and V(protocols) walk the whole table,
-        about 2.5 seconds of a million entries.
+        C(docs/benchmarks.md) says at what cost.
       - V(all) is all six, V(min) only the keys that are always there, and V(!) in front leaves a subset out. Exclusions alone start from the default.
       - What is named for itself is given whatever is left out, so that V(!all), V(table) is the table.
     type: list
