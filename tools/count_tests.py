@@ -3,7 +3,8 @@
 """count_tests.py FOLDER PART=STATUS...: adds up the JUnit files of FOLDER/PART, each part with the exit status it ended with.
 
 Lists what failed and what was skipped, by name and with the reason. The last line is "N passed, N failed, N skipped".
-Fails when anything failed, when nothing passed, and when a part found no test: a part that is silent is not a part that passed.
+Fails when anything failed, when nothing passed, when a part found no test, and when a part skipped all of its tests for another reason
+than that the machine lacks something ("needs …"): a part that is silent is not a part that passed.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def read_part(folder: Path, status: int) -> list[Case]:
         cases.append(Case(folder.name, "failed", "ran no test"))
     elif status and not any(case.outcome == "failed" for case in cases):
         cases.append(Case(folder.name, "failed", f"ended with status {status}"))
+    elif all(case.outcome == "skipped" for case in cases) and not all(case.reason.startswith("needs ") for case in cases):
+        cases.append(Case(folder.name, "failed", "skipped all of its tests"))
     return cases
 
 

@@ -106,7 +106,7 @@ def run(fleet: Fleet, kernel: Kernel) -> Run:
     """What came of the kernel: fails where it did not boot, and skips only where this machine cannot have it."""
     run = fleet.run_of(kernel)
     if run.impossible:
-        pytest.skip(run.impossible)
+        pytest.skip(f"needs another machine: {run.impossible}")
     if run.failure:
         pytest.fail(run.failure, pytrace=False)
     return run
