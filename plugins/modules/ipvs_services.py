@@ -455,11 +455,9 @@ def main() -> None:
             return dict(services.gather(params["netns"]), netns=params["netns"])
         goal = services.goal_of(params)
         _module.require_pyroute2(module)
-        result = services.reconcile(goal, params["netns"], module.check_mode, params["load_modules"])
+        result = services.reconcile(goal, params["netns"], module.check_mode, params["load_modules"], module._diff)
         for text in result.pop("warnings"):
             module.warn(text)
-        if not module._diff:
-            del result["diff"]
         return dict(result, netns=params["netns"])
 
     _module.run(module, job)

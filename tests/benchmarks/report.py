@@ -7,6 +7,7 @@ from __future__ import annotations
 import typing as t
 
 import machine
+from markdown_table import table
 
 if t.TYPE_CHECKING:
     from session import Findings
@@ -50,11 +51,11 @@ def _machine(described: machine.Description, others: float, load: float) -> str:
         ("Load average (1 min)", loads),
         ("Cores used by others meanwhile", f"{others:.2f}"),
     ]
-    table = _table(["Machine", ""], rows)
+    text = table(["Machine", ""], rows)
     if described.load <= machine.QUIET and others <= machine.QUIET_CORES:
-        return table
+        return text
     limits = f"a load average of at most {machine.QUIET} before the run, and {machine.QUIET_CORES} cores used by others meanwhile"
-    return f"{table}\n**The machine was not quiet ({limits}): the ratios are not valid.**\n"
+    return f"{text}\n**The machine was not quiet ({limits}): the ratios are not valid.**\n"
 
 
 def _comparisons(findings: Findings) -> str:
@@ -73,7 +74,7 @@ def _comparisons(findings: Findings) -> str:
     ]
     head = ["Scenario", "Ours, ms", "Peer, ms", "Peer's command", "Rounds", "Ratio", "Target", "Result"]
     notes = "".join(f"- {note}\n" for note in findings.notes)
-    return f"## Time\n\n{_table(head, rows)}\n{notes}"
+    return f"## Time\n\n{table(head, rows)}\n{notes}"
 
 
 def _figures(findings: Findings) -> str:
@@ -82,7 +83,7 @@ def _figures(findings: Findings) -> str:
         for one in findings.figures
     ]
     text = "Growth of the resident set at its peak, in a fresh process, beyond what Python and the imports take."
-    return f"## Size\n\n{text}\n\n{_table(['What', 'Measured', 'Target', 'Result'], rows)}"
+    return f"## Size\n\n{text}\n\n{table(['What', 'Measured', 'Target', 'Result'], rows)}"
 
 
 def _starts(findings: Findings) -> str:
@@ -91,9 +92,4 @@ def _starts(findings: Findings) -> str:
         for one in findings.starts
     ]
     head = ["Start of", "ms", "Against", "ms", "Difference of the medians, ms"]
-    return f"## Start\n\nStated, without a target.\n\n{_table(head, rows)}"
-
-
-def _table(head: t.Sequence[str], rows: t.Sequence[t.Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head)] + list(rows)
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"## Start\n\nStated, without a target.\n\n{table(head, rows)}"

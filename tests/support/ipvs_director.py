@@ -27,7 +27,7 @@ class Director(Namespace):
     def services(self, *config: dict[str, t.Any], check: bool = False, **options: t.Any) -> dict[str, t.Any]:
         """What ipvs_services does, without the module around it: a process each is slow on a guest."""
         given = {"state": "merged", "scope": None, "drain": None, **options, "config": list(config)}
-        return services.reconcile(services.goal_of(given), self.name, check, load_modules=True)
+        return services.reconcile(services.goal_of(given), self.name, check, load_modules=True, diff=True)
 
     def gathered(self) -> list[dict[str, t.Any]]:
         """All services in the form of the option."""

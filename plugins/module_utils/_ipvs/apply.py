@@ -100,12 +100,14 @@ class Reconciler:
     """One task, from reading to result. ``run`` once.
 
     :param kernel: a :class:`Kernel`; tests give another
+    :param diff: give both tables as text, too
     """
 
-    def __init__(self, goal: Goal, kernel: t.Any, check: bool = False, clock: t.Any = time) -> None:
+    def __init__(self, goal: Goal, kernel: t.Any, check: bool = False, diff: bool = False, clock: t.Any = time) -> None:
         self._goal = goal
         self._kernel = kernel
         self._check = check
+        self._diff = diff
         self._clock = clock
         self._done: list[Step] = []
         self._waiting: list[Waiting] = []
@@ -139,17 +141,22 @@ class Reconciler:
 
     def result(self) -> dict[str, t.Any]:
         kinds = collections.Counter(step.kind for step in self._done)
-        return {
+        same = self._after == self._before
+        before = config.as_config(self._before)
+        result: dict[str, t.Any] = {
             "changed": bool(self._done),
-            "before": config.as_config(self._before),
-            "after": config.as_config(self._after),
+            "before": before,
+            "after": before if same else config.as_config(self._after),
             "commands": [step.command() for step in self._done],
             "operations": {kind: kinds[kind] for kind in plan.KINDS},
             "draining": [_told(waiting) for waiting in self._waiting],
             "untouched": self._untouched,
             "warnings": self._warnings(),
-            "diff": {"before": rules.render(self._before), "after": rules.render(self._after)},
         }
+        if self._diff:
+            before_text = rules.render(self._before)
+            result["diff"] = {"before": before_text, "after": before_text if same else rules.render(self._after)}
+        return result
 
     def _warnings(self) -> list[str]:
         return [

@@ -107,7 +107,7 @@ def _table(subsets: t.Collection[str]) -> Snapshot | None:
     if set(subsets).isdisjoint(["totals", "sysctls", "services", "capabilities"]):
         return None
     only_services = set(subsets).isdisjoint(["totals", "sysctls", "services"])
-    with Reader(raw=True) as reader:
+    with Reader(keep=True) as reader:
         return reader.read((lambda _key: False) if only_services else None)
 
 
@@ -119,12 +119,12 @@ def _info(channel: Channel, requests: messages.Requests) -> dict[str, t.Any]:
 
 
 def _capabilities(channel: Channel, family: Family, requests: messages.Requests, found: Snapshot | None) -> dict[str, t.Any]:
-    raw = [attributes for key, attributes in (found.raw if found else {}).items() if isinstance(key, Key)]
+    held = [message for key, message in (found.messages if found else {}).items() if isinstance(key, Key)]
     return {
         "commands": [wire.COMMANDS.get(number, str(number)) for number in sorted(family.operations)],
         "bulk_dump": BULK_DUMP in family.operations,
         "ipv6": _has_ipv6(channel, requests),
-        "counters_64bit": any(wire.SVC_STATS64 in attributes for attributes in raw) if raw else None,
+        "counters_64bit": any(wire.SVC_STATS64 in wire.nested(message) for message in held) if held else None,
         "schedulers": _by_state(presence.schedulers()),
         "persistence_engines": _by_state(presence.engines()),
     }
@@ -175,13 +175,13 @@ def services(found: Snapshot) -> list[dict[str, t.Any]]:
     """Services in the form of the option ``config``, with connections and statistics. Pure."""
     rows = config.as_config(found.table)
     for row, (key, held) in zip(rows, model.sorted_table(found.table)):
-        row["statistics"] = wire.statistics(found.raw[key], wire.SVC_STATS64, wire.SVC_STATS)
+        row["statistics"] = wire.statistics(wire.nested(found.messages[key]), wire.SVC_STATS64, wire.SVC_STATS)
         for destination, one in zip(row["destinations"], sorted(held.destinations)):
             connections = found.activity.get((key, one), Connections())
             destination.update(
                 active_connections=connections.active,
                 inactive_connections=connections.inactive,
                 persistent_connections=connections.persistent,
-                statistics=wire.statistics(found.raw[key, one], wire.DEST_STATS64, wire.DEST_STATS),
+                statistics=wire.statistics(wire.nested(found.messages[key, one], wire.DEST), wire.DEST_STATS64, wire.DEST_STATS),
             )
     return rows

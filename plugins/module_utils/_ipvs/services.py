@@ -69,18 +69,19 @@ def goal_of(options: t.Mapping[str, t.Any]) -> Goal:
     return Goal(state, tuple(config.parse(options["config"])), within, _drain(options["drain"]))
 
 
-def reconcile(goal: Goal, netns: str | None, check: bool, load_modules: bool) -> dict[str, t.Any]:
+def reconcile(goal: Goal, netns: str | None, check: bool, load_modules: bool, diff: bool = False) -> dict[str, t.Any]:
     """The changing states.
 
     :param check: tell what would happen, send nothing that changes
+    :param diff: give the tables before and after as text, too
     :returns: the result keys of the module
     :raises OptionError: for a scheduler or engine that this kernel has not, before anything was sent
     :raises NetstateError: carrying what was done
     """
-    return namespace.run(netns, lambda: _reconcile(goal, check, load_modules))
+    return namespace.run(netns, lambda: _reconcile(goal, check, load_modules, diff))
 
 
-def _reconcile(goal: Goal, check: bool, load_modules: bool) -> dict[str, t.Any]:
+def _reconcile(goal: Goal, check: bool, load_modules: bool, diff: bool) -> dict[str, t.Any]:
     present = presence.look()
 
     def vet(table: Table) -> None:
@@ -89,7 +90,7 @@ def _reconcile(goal: Goal, check: bool, load_modules: bool) -> dict[str, t.Any]:
     if not present.available:
         nothing_to_be = goal.state == plan.DELETED or not goal.wanted
         if nothing_to_be or (check and load_modules and present.module == kernel.LOADABLE):
-            result = Reconciler(goal, _Nothing(), check=True).run(vet)
+            result = Reconciler(goal, _Nothing(), True, diff).run(vet)
             result["unavailable_reason"] = _why(present)
             return result
         if not load_modules and present.module == kernel.LOADABLE:
@@ -99,7 +100,7 @@ def _reconcile(goal: Goal, check: bool, load_modules: bool) -> dict[str, t.Any]:
         vet({})
         presence.load()
     with LiveKernel() as live:
-        result = Reconciler(goal, live, check).run(vet)
+        result = Reconciler(goal, live, check, diff).run(vet)
     result["unavailable_reason"] = None
     return result
 

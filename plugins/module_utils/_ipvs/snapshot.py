@@ -17,10 +17,8 @@ from . import messages, presence, wire
 from .model import Activity, Destination, DestinationKey, Held, Key, Service, Table
 
 TRIES = 5
-# The shortest answer for a destination is longer than 150 bytes, and the kernel fills 3.5 kB at least before it starts another datagram.
-ONE_DATAGRAM = 8
 
-_Found = t.Dict[int, bytes]
+_Destinations = t.Dict[DestinationKey, Destination]
 
 
 class Snapshot(t.NamedTuple):
@@ -28,28 +26,23 @@ class Snapshot(t.NamedTuple):
 
     :ivar table: services with their destinations
     :ivar activity: connections of each destination
-    :ivar raw: attributes of services and of destinations as the kernel gave them, where they were asked for
+    :ivar messages: the kernel's, of services and of destinations, where they were asked for
     """
 
     table: Table
     activity: Activity
-    raw: t.Mapping[t.Any, _Found]
-
-
-class _Services(t.NamedTuple):
-    services: dict[Key, Service]
-    found: dict[Key, _Found]
+    messages: t.Mapping[t.Any, bytes]
 
 
 class Reader:
     """Reads the namespace that it was opened in; a context manager.
 
-    :param raw: keep the attributes, for statistics
+    :param keep: keep the kernel's messages, for statistics
     """
 
-    def __init__(self, raw: bool = False) -> None:
+    def __init__(self, keep: bool = False) -> None:
         self._channel = presence.open_channel()
-        self._raw = raw
+        self._keep = keep
         try:
             self._requests = messages.Requests(presence.attach(self._channel).id)
         except BaseException:
@@ -67,60 +60,55 @@ class Reader:
 
         :raises NetstateError: ``unreadable`` when the table changed all the time
         """
-        before = self._services()
+        kept: dict[t.Any, bytes] = {}
+        before = self._services(kept)
         for _try in range(TRIES):
-            snapshot = self._with_destinations(before, wanted)
-            after = self._services()
-            if after.services == before.services:
-                return snapshot
+            table: Table = {}
+            activity: Activity = {}
+            for key, service in before.items():
+                read = wanted is None or wanted(key)
+                table[key] = Held(service, self._destinations(key, activity, kept) if read else {})
+            after = self._services(kept)
+            if after == before:
+                return Snapshot(table, activity, kept)
             before = after
         raise _unsteady("the services changed each time while they were read")
 
-    def _services(self) -> _Services:
-        read: _Services | None = None
-
-        def visit(message: bytes) -> None:
-            attributes = wire.nested(message)
-            key = wire.service_key(attributes)
-            read.services[key] = wire.service(attributes, key.family)
-            read.found[key] = attributes
-
+    def _services(self, kept: dict[t.Any, bytes]) -> dict[Key, Service]:
         for _try in range(TRIES):
-            read = _Services({}, {})
+            read: dict[Key, Service] = {}
+
+            # pylint: disable-next=dangerous-default-value  # this round's, and no other's
+            def visit(message: bytes, read: dict[Key, Service] = read) -> None:
+                key, service = wire.service(message)
+                read[key] = service
+                if self._keep:
+                    kept[key] = message
+
             if self._dump("dump of the IPVS services", self._requests.services(), visit):
                 return read
         raise _unsteady("the dump of the services was interrupted each time")
 
-    def _with_destinations(self, services: _Services, wanted: t.Callable[[Key], bool] | None) -> Snapshot:
-        table: Table = {}
-        activity: Activity = {}
-        raw: dict[t.Any, _Found] = {}
-        for key, service in services.services.items():
-            found = self._destinations(key, services.found[key]) if wanted is None or wanted(key) else {}
-            table[key] = Held(service, {one: wire.destination(attributes) for one, attributes in found.items()})
-            for one, attributes in found.items():
-                activity[key, one] = wire.connections(attributes)
-            if self._raw:
-                raw[key] = services.found[key]
-                raw.update(((key, one), attributes) for one, attributes in found.items())
-        return Snapshot(table, activity, raw)
-
-    def _destinations(self, key: Key, attributes: _Found) -> dict[DestinationKey, _Found]:
-        request = self._requests.destinations(messages.identity(attributes))
-        before: dict[DestinationKey, _Found] | None = None
+    def _destinations(self, key: Key, activity: Activity, kept: dict[t.Any, bytes]) -> _Destinations:
+        request = self._requests.destinations(key)
+        before: _Destinations | None = None
         for _try in range(TRIES):
-            found: dict[DestinationKey, _Found] = {}
+            read: _Destinations = {}
+            busy: Activity = {}
 
             # pylint: disable-next=dangerous-default-value  # this round's, and no other's
-            def visit(message: bytes, found: dict[DestinationKey, _Found] = found) -> None:
-                one = wire.nested(message, wire.DEST)
-                found[wire.destination_key(one, key.family)] = one
+            def visit(message: bytes, read: _Destinations = read, busy: Activity = busy) -> None:
+                one, destination, busy[key, one] = wire.destination(message, key.family)
+                read[one] = destination
+                if self._keep:
+                    kept[key, one] = message
 
             if not self._dump(f"dump of the destinations of {key}", request, visit):
                 continue
-            if len(found) <= ONE_DATAGRAM or (before is not None and _same(before, found)):
-                return found
-            before = found
+            if self._channel.datagrams <= 1 or read == before:
+                activity.update(busy)
+                return read
+            before = read
         raise _unsteady(f"the destinations of {key} changed each time while they were read")
 
     def _dump(self, asked: str, request: bytes, visit: t.Callable[[bytes], None]) -> bool:
@@ -138,14 +126,6 @@ def read(wanted: t.Callable[[Key], bool] | None = None) -> Snapshot:
     """See :meth:`Reader.read`."""
     with Reader() as reader:
         return reader.read(wanted)
-
-
-def _same(one: t.Mapping[DestinationKey, _Found], other: t.Mapping[DestinationKey, _Found]) -> bool:
-    return _decoded(one) == _decoded(other)
-
-
-def _decoded(found: t.Mapping[DestinationKey, _Found]) -> dict[DestinationKey, Destination]:
-    return {key: wire.destination(attributes) for key, attributes in found.items()}
 
 
 def _unsteady(why: str) -> NetstateError:

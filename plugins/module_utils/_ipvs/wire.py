@@ -4,11 +4,12 @@
 """What the kernel's IPVS messages mean: numbers of ``linux/ip_vs.h``, and answers to values. Pure; no pyroute2.
 
 pyroute2's own decoding is not used: it takes 100 times as long, reads the port of a tunnel in the wrong byte order and an IPv6 netmask as
-an address.
+an address. Tables repeat themselves: the same settings are the same value, made once.
 """
 
 from __future__ import annotations
 
+import functools
 import struct
 import typing as t
 
@@ -72,11 +73,11 @@ STATISTICS = (
     "bytes_in_per_second",
     "bytes_out_per_second",
 )
-IDENTITY = (SVC_AF, SVC_PROTOCOL, SVC_ADDR, SVC_PORT, SVC_FWMARK)
 
 U16, U32, U64 = struct.Struct("=H"), struct.Struct("=I"), struct.Struct("=Q")
 BE16 = struct.Struct(">H")
 FORWARD_MASK = 0x7  # IP_VS_CONN_F_FWD_MASK
+_SIZES = {model.AF_INET: 4, model.AF_INET6: 16}  # of an address; the kernel always gives 16 bytes
 
 Attributes = t.Dict[int, bytes]
 
@@ -92,53 +93,86 @@ def nested(message: bytes, kind: int = SERVICE) -> Attributes:
     return attributes.walk(outer, 0, len(outer))
 
 
-def service_key(found: t.Mapping[int, bytes]) -> Key:
-    af = U16.unpack(found[SVC_AF])[0]
-    mark = U32.unpack(found[SVC_FWMARK])[0] if SVC_FWMARK in found else 0
-    if mark:
-        return Key(af, fwmark=mark)
-    address = found[SVC_ADDR][: 4 if af == model.AF_INET else 16]
-    return Key(af, U16.unpack(found[SVC_PROTOCOL])[0], address, BE16.unpack(found[SVC_PORT])[0])
+_SERVICE = attributes.Picker(
+    SERVICE,
+    family.BODY_AT,
+    (
+        (SVC_AF, "H"),
+        (SVC_PROTOCOL, "H"),
+        (SVC_ADDR, ""),
+        (SVC_PORT, "2s"),
+        (SVC_FWMARK, "I"),
+        (SVC_SCHED_NAME, ""),
+        (SVC_FLAGS, "I4x"),
+        (SVC_TIMEOUT, "I"),
+        (SVC_NETMASK, "4s"),
+        (SVC_PE_NAME, ""),
+    ),
+)
+_DESTINATION = attributes.Picker(
+    DEST,
+    family.BODY_AT,
+    (
+        (DEST_ADDR_FAMILY, "H"),
+        (DEST_ADDR, ""),
+        (DEST_PORT, "2s"),
+        (DEST_ACTIVE_CONNS, "I"),
+        (DEST_INACT_CONNS, "I"),
+        (DEST_PERSIST_CONNS, "I"),
+        (DEST_FWD_METHOD, "I"),
+        (DEST_WEIGHT, "I"),
+        (DEST_U_THRESH, "I"),
+        (DEST_L_THRESH, "I"),
+        (DEST_TUN_TYPE, "B"),
+        (DEST_TUN_PORT, "2s"),
+        (DEST_TUN_FLAGS, "H"),
+    ),
+)
 
 
-def service(found: t.Mapping[int, bytes], af: int) -> Service:
-    flags = U32.unpack_from(found[SVC_FLAGS])[0]
-    mask = found[SVC_NETMASK]
+def service(message: bytes) -> tuple[Key, Service]:
+    """One message of a dump of the services."""
+    af, protocol, address, port, mark, scheduler, flags, timeout, netmask, engine = _SERVICE.pick(message)
+    key = Key(af, fwmark=mark) if mark else Key(af, protocol, address[: _SIZES[af]], int.from_bytes(port, "big"))
+    return key, _service(af, scheduler, flags, timeout, netmask, engine)
+
+
+@functools.lru_cache(maxsize=1024)
+def _service(af: int, scheduler: bytes | None, flags: int, timeout: int, netmask: bytes, engine: bytes | None) -> Service:
     return model.service_of(
         af,
-        text(found.get(SVC_SCHED_NAME, b"")),
+        text(scheduler or b""),
         flags & sum(model.SCHEDULER_FLAGS),
-        U32.unpack(found[SVC_TIMEOUT])[0] if flags & model.PERSISTENT else 0,
-        int.from_bytes(mask, "big") if af == model.AF_INET else U32.unpack(mask)[0],
-        text(found.get(SVC_PE_NAME, b"")),
+        timeout if flags & model.PERSISTENT else 0,
+        int.from_bytes(netmask, "big") if af == model.AF_INET else U32.unpack(netmask)[0],
+        text(engine or b""),
         bool(flags & model.ONE_PACKET),
     )
 
 
-def destination_key(found: t.Mapping[int, bytes], service_family: int) -> DestinationKey:
-    """Kernels before 3.18 tell no family: it is that of the service."""
-    af = U16.unpack(found[DEST_ADDR_FAMILY])[0] if DEST_ADDR_FAMILY in found else service_family
-    return DestinationKey(af, found[DEST_ADDR][: 4 if af == model.AF_INET else 16], BE16.unpack(found[DEST_PORT])[0])
+def destination(message: bytes, service_family: int) -> tuple[DestinationKey, Destination, Connections]:
+    """One message of a dump of the destinations of a service.
+
+    :param service_family: kernels before 3.18 tell no family: it is that of the service
+    """
+    found = _DESTINATION.pick(message)
+    af = found[0] or service_family
+    key = DestinationKey(af, found[1][: _SIZES[af]], int.from_bytes(found[2], "big"))
+    return key, _destination(*found[6:]), _connections(*found[3:6])
 
 
-def destination(found: t.Mapping[int, bytes]) -> Destination:
-    number = U32.unpack
-    forward = number(found[DEST_FWD_METHOD])[0] & FORWARD_MASK
-    tunnel = model.PLAIN_TUNNEL
-    if forward == model.TUNNEL and DEST_TUN_TYPE in found:
-        tunnel = Tunnel(found[DEST_TUN_TYPE][0], BE16.unpack(found[DEST_TUN_PORT])[0], U16.unpack(found[DEST_TUN_FLAGS])[0])
-    return Destination(
-        forward,
-        number(found[DEST_WEIGHT])[0],
-        number(found[DEST_U_THRESH])[0],
-        number(found[DEST_L_THRESH])[0],
-        tunnel,
-    )
+@functools.lru_cache(maxsize=1024)
+def _destination(
+    forward: int, weight: int, upper: int, lower: int, tunnel: int | None, port: bytes | None, flags: int | None
+) -> Destination:
+    method = forward & FORWARD_MASK
+    encapsulation = model.PLAIN_TUNNEL if tunnel is None else Tunnel(tunnel, int.from_bytes(port or b"", "big"), flags or 0)
+    return model.destination_of(method, weight, upper, lower, encapsulation)
 
 
-def connections(found: t.Mapping[int, bytes]) -> Connections:
-    names = (DEST_ACTIVE_CONNS, DEST_INACT_CONNS, DEST_PERSIST_CONNS)
-    return Connections(*(U32.unpack(found[name])[0] if name in found else 0 for name in names))
+@functools.lru_cache(maxsize=1024)
+def _connections(active: int | None, inactive: int | None, persistent: int | None) -> Connections:
+    return Connections(active or 0, inactive or 0, persistent or 0)
 
 
 def statistics(found: t.Mapping[int, bytes], wide: int, narrow: int) -> dict[str, int]:

@@ -69,11 +69,13 @@ class Channel:
     """One netlink socket for one job; a context manager.
 
     :param sock: an open ``AF_NETLINK`` socket, owned from now on; tests pass a scripted one
+    :ivar datagrams: how many datagrams the messages of the last dump came in: what comes in one is of one moment
     """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._sequences = itertools.count(1)
+        self.datagrams = 0
 
     @classmethod
     def open(cls, protocol: int = NETLINK_NETFILTER) -> Channel:
@@ -134,10 +136,12 @@ class Channel:
         """
         sequence = self._send(asked, [message])[0]
         if not ahead:
-            return _walk(asked, lambda: self._receive(asked), sequence, visit, meanings)
+            flags, self.datagrams = _walk(asked, lambda: self._receive(asked), sequence, visit, meanings)
+            return flags
         reader = ReadAhead(lambda: self._receive(asked))
         try:
-            return _walk(asked, reader.next, sequence, visit, meanings)
+            flags, self.datagrams = _walk(asked, reader.next, sequence, visit, meanings)
+            return flags
         finally:
             reader.close()
 
@@ -279,13 +283,18 @@ def _prepare(sock: socket.socket) -> None:
         sock.setsockopt(SOL_NETLINK, NETLINK_CAP_ACK, 1)
 
 
-def _walk(asked: str, receive: t.Callable[[], bytes], sequence: int, visit: Visit, meanings: Meanings | None) -> int:
-    """Walks the datagrams of a dump up to its closing message; see :meth:`Channel.dump`."""
+def _walk(asked: str, receive: t.Callable[[], bytes], sequence: int, visit: Visit, meanings: Meanings | None) -> tuple[int, int]:
+    """Walks the datagrams of a dump up to its closing message; see :meth:`Channel.dump`.
+
+    :returns: flags of the closing message, and how many datagrams came up to it; one with nothing but that message does not count
+    """
     length_of = _LENGTH.unpack_from
     usual = b""  # type, flags and sequence number of an entry: all but a few messages carry the same
     intact = True
+    datagrams = 0
     while True:
         data = receive()
+        datagrams += 1
         offset, end = 0, len(data)
         while offset < end:
             if data[offset + 4 : offset + 12] == usual:
@@ -306,7 +315,7 @@ def _walk(asked: str, receive: t.Callable[[], bytes], sequence: int, visit: Visi
                     raise Interrupted("acknowledged without data")
                 if not intact:
                     raise Interrupted("the table changed while it was read")
-                return flags
+                return flags, datagrams - (length == offset)
             usual = message[4:12]
             visit(message)
 

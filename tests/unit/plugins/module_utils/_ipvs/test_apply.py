@@ -68,7 +68,7 @@ def goal(text, state=plan.OVERRIDDEN, **drain):
 
 
 def run(kernel, text, check=False, clock=None, **options):
-    return apply.Reconciler(goal(text, **options), kernel, check, clock or Clock()).run()
+    return apply.Reconciler(goal(text, **options), kernel, check, diff=True, clock=clock or Clock()).run()
 
 
 def test_from_empty_and_again():
@@ -202,3 +202,9 @@ def test_what_is_left_alone_is_told():
 
 def test_the_diff_is_text():
     assert run(Table(OTHER), TWO)["diff"] == {"before": OTHER, "after": TWO}
+
+
+def test_no_diff_unless_it_is_asked_for():
+    result = apply.Reconciler(goal(TWO), Table(OTHER)).run()
+    assert result["changed"]
+    assert "diff" not in result

@@ -27,9 +27,7 @@ REQUESTS = messages.Requests(30)
 
 @pytest.mark.parametrize("key", TABLE, ids=str)
 def test_a_service_of_the_kernel(key):
-    found = wire.nested(GOLDEN[f"service {key}"])
-    assert wire.service_key(found) == key
-    assert wire.service(found, key.family) == TABLE[key].service
+    assert wire.service(GOLDEN[f"service {key}"]) == (key, TABLE[key].service)
 
 
 DESTINATIONS = {str(one): (key, one) for key, held in TABLE.items() for one in held.destinations}
@@ -38,10 +36,9 @@ DESTINATIONS = {str(one): (key, one) for key, held in TABLE.items() for one in h
 @pytest.mark.parametrize("name", DESTINATIONS)
 def test_a_destination_of_the_kernel(name):
     key, one = DESTINATIONS[name]
-    found = wire.nested(GOLDEN[f"destination {name}"], wire.DEST)
-    assert wire.destination_key(found, key.family) == one
-    assert wire.destination(found) == TABLE[key].destinations[one]
-    assert wire.connections(found) == model.Connections(0, 0, 0)
+    message = GOLDEN[f"destination {name}"]
+    assert wire.destination(message, key.family) == (one, TABLE[key].destinations[one], model.Connections(0, 0, 0))
+    found = wire.nested(message, wire.DEST)
     assert set(wire.statistics(found, wire.DEST_STATS64, wire.DEST_STATS)) == set(wire.STATISTICS)
 
 
@@ -64,23 +61,40 @@ def test_statistics_of_64_bits_come_first():
 @given(tables())
 def test_config_to_bytes_and_back(table):
     for key, held in table.items():
-        found = wire.nested(REQUESTS.new_service(key, held.service))
-        assert (wire.service_key(found), wire.service(found, key.family)) == (key, held.service)
+        assert wire.service(REQUESTS.new_service(key, held.service)) == (key, held.service)
         for destination, one in held.destinations.items():
-            found = wire.nested(REQUESTS.new_destination(key, destination, one), wire.DEST)
-            assert (wire.destination_key(found, key.family), wire.destination(found)) == (destination, one)
+            request = REQUESTS.new_destination(key, destination, one)
+            assert wire.destination(request, key.family)[:2] == (destination, one)
+
+
+def changed(message, **attributes):
+    """The message with values of the destination replaced, or left out where they are ``None``."""
+    found = wire.nested(message, wire.DEST)
+    for name, value in attributes.items():
+        kind = getattr(wire, name)
+        if value is None:
+            del found[kind]
+        else:
+            found[kind] = value
+    nest = b"".join(wire.attribute(kind, value) for kind, value in found.items())
+    return message[: family.BODY_AT] + wire.attribute(wire.DEST, nest)
 
 
 def test_a_destination_without_a_family_has_that_of_its_service():
-    found = {wire.DEST_ADDR: bytes([10, 0, 0, 1]) + bytes(12), wire.DEST_PORT: b"\0\x50"}
-    assert wire.destination_key(found, model.AF_INET) == model.DestinationKey(model.AF_INET, bytes([10, 0, 0, 1]), 80)
+    message = changed(GOLDEN["destination 10.1.0.1:8443"], DEST_ADDR_FAMILY=None)
+    assert wire.destination(message, model.AF_INET)[0] == model.DestinationKey(model.AF_INET, bytes([10, 1, 0, 1]), 8443)
 
 
 def test_a_tunnel_of_another_forwarding_method_is_no_part_of_the_normal_form():
     key, one = DESTINATIONS["10.1.0.2:443"]
-    found = wire.nested(GOLDEN["destination 10.1.0.2:443"], wire.DEST)
-    found[wire.DEST_FWD_METHOD] = wire.U32.pack(model.MASQUERADE | 0x100)
-    assert wire.destination(found) == TABLE[key].destinations[one]._replace(forward=model.MASQUERADE, tunnel=model.PLAIN_TUNNEL)
+    message = changed(GOLDEN["destination 10.1.0.2:443"], DEST_FWD_METHOD=wire.U32.pack(model.MASQUERADE | 0x100))
+    expected = TABLE[key].destinations[one]._replace(forward=model.MASQUERADE, tunnel=model.PLAIN_TUNNEL)
+    assert wire.destination(message, key.family)[1] == expected
+
+
+def test_connections():
+    message = changed(GOLDEN["destination 10.1.0.1:8443"], DEST_ACTIVE_CONNS=wire.U32.pack(3), DEST_PERSIST_CONNS=None)
+    assert wire.destination(message, model.AF_INET)[2] == model.Connections(3, 0, 0)
 
 
 # Requests from nlmsghdr on, written down from linux/netlink.h, linux/genetlink.h and linux/ip_vs.h, little endian.
@@ -91,7 +105,7 @@ BYTES = {
     "services": (REQUESTS.services(), HEADER_OF.format(size="14", flags="0103", command="04")),
     "delete service": (REQUESTS.delete_service(KEY), HEADER_OF.format(size="44", flags="0100", command="03") + SERVICE),
     "destinations": (
-        REQUESTS.destinations(messages.identity(wire.nested(GOLDEN["service tcp 10.0.0.3:443"]))),
+        REQUESTS.destinations(KEY),
         HEADER_OF.format(size="44", flags="0103", command="08") + SERVICE,
     ),
     "delete destination": (

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: netstate maintainers
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import sys
+
+import pytest
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink import attributes
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.attributes import HEAD, Picker
+from hypothesis import given
+from hypothesis import strategies as st
+
+NEST, AT = 2, 4
+WANTED = ((1, "I"), (2, "2s"), (7, ""))
+SIZES = {1: 4, 2: 2}
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    return HEAD.pack(HEAD.size + len(value), kind) + value + bytes(-len(value) & 3)
+
+
+def message(*inner: tuple[int, bytes], before: bytes = b"") -> bytes:
+    return b"head" + before + attribute(NEST | 0x8000, b"".join(attribute(*one) for one in inner))
+
+
+def walked(data: bytes) -> tuple:
+    """What the walk over each attribute finds, in the form that a picker gives."""
+    nest = attributes.walk(data, AT, len(data)).get(NEST, b"")
+    found = attributes.walk(nest, 0, len(nest))
+    return (int.from_bytes(found[1], sys.byteorder) if 1 in found else None, found.get(2), found.get(7))
+
+
+def test_what_is_cut_off_is_left_out():
+    data = attribute(1, b"abcd") + attribute(2, b"ef")
+    assert attributes.walk(data, 0, len(data)) == {1: b"abcd", 2: b"ef"}
+    assert attributes.walk(data, 0, len(data) - 3) == {1: b"abcd"}
+    assert attributes.walk(b"\1\0\1\0", 0, 4) == {}
+
+
+INNER = st.lists(
+    st.integers(1, 9).flatmap(lambda kind: st.tuples(st.just(kind), st.binary(min_size=SIZES.get(kind, 0), max_size=SIZES.get(kind, 8)))),
+    unique_by=lambda one: one[0],
+)
+MESSAGES = st.builds(lambda inner, before: message(*inner, before=before), INNER, st.just(b"") | st.just(attribute(5, b"else")))
+
+
+@given(st.lists(MESSAGES, max_size=20))
+def test_a_picker_finds_what_a_walk_finds(messages):
+    picker = Picker(NEST, AT, WANTED)
+    assert [picker.pick(one) for one in messages] == [walked(one) for one in messages]
+
+
+SAME_LENGTH = {
+    "in another order": (message((1, b"\1\0\0\0"), (3, b"\2\0\0\0")), message((3, b"\2\0\0\0"), (1, b"\1\0\0\0"))),
+    "of other lengths": (message((7, b"ab"), (1, b"\1\0\0\0")), message((7, b"abc"), (1, b"\1\0\0\0"))),
+    "another nest": (message((1, b"\1\0\0\0")), message((1, b"\1\0\0\0"))[:6] + b"\3\0" + message((1, b"\1\0\0\0"))[8:]),
+}
+
+
+@pytest.mark.parametrize("first, second", SAME_LENGTH.values(), ids=SAME_LENGTH)
+def test_messages_of_one_length_and_two_forms(first, second):
+    assert len(first) == len(second)
+    picker = Picker(NEST, AT, WANTED)
+    for one in (first, second, second, first):
+        assert picker.pick(one) == walked(one)
+
+
+def test_a_value_of_another_size_is_refused():
+    with pytest.raises(ValueError, match="attribute 1 has 2 bytes"):
+        Picker(NEST, AT, WANTED).pick(message((1, b"ab")))
