@@ -15,12 +15,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import platform
 import sys
 import traceback
 import typing as t
 
+from .errors import Reason
+
 NAME = "pyroute2"
 MINIMUM = "0.5.14"
+MISSING = Reason("missing_library", f"{NAME} >= {MINIMUM} is not installed for Python {platform.python_version()}")
 
 
 def _definitions() -> tuple[t.Any, t.Any, t.Any]:
@@ -59,4 +63,4 @@ except Exception:  # old releases die of more than ImportError on a Python that 
 else:
     IMPORT_ERROR = None
 
-__all__ = ("IMPORT_ERROR", "MINIMUM", "NAME", "genlmsg", "nfgen_msg", "nla")
+__all__ = ("IMPORT_ERROR", "MINIMUM", "MISSING", "NAME", "genlmsg", "nfgen_msg", "nla")

@@ -101,7 +101,7 @@ def capabilities(facts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     can = conntrack.get("capabilities") or {}
     modes = sorted({daemon.get("upcall_mode") for daemon in sockets.get("openvswitch") or []} - {None})
     return {
-        "conntrack": conntrack.get("available") if conntrack else None,
+        "conntrack": _tracks(conntrack),
         "zone_filter": can.get("zone_filter"),
         "status_filter": can.get("status_filter"),
         "tuple_filter_ipv6": can.get("tuple_filter_ipv6"),
@@ -113,11 +113,16 @@ def capabilities(facts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
+def _tracks(conntrack: t.Mapping[str, t.Any]) -> bool | None:
+    """Whether connections are tracked, be the table readable or not."""
+    if conntrack.get("available") or (conntrack.get("modules") or {}).get("nf_conntrack") in ("loaded", "builtin"):
+        return True
+    return False if conntrack.get("reason") in ("not_loaded", "not_built") else None
+
+
 def _ipvs(ipvs: t.Mapping[str, t.Any]) -> str | None:
-    if not ipvs or ipvs.get("reason") == "not_permitted":
-        return None
     if not ipvs.get("available"):
-        return "no"
+        return "no" if ipvs.get("reason") in ("not_loaded", "not_built") else None
     return "in use" if (ipvs.get("totals") or {}).get("services") else "loaded"
 
 

@@ -46,6 +46,26 @@ def test_a_host_without_ipvs_facts(facts: dict[str, t.Any], build: Build) -> Non
     assert one["capabilities"]["ipvs"] is None
 
 
+@pytest.mark.parametrize(
+    "conntrack, ipvs, shown",
+    [
+        ({"available": True}, {"available": True, "totals": {"services": 1}}, (True, "in use")),
+        ({"available": False, "reason": "not_built"}, {"available": False, "reason": "not_built"}, (False, "no")),
+        ({"available": False, "reason": "not_permitted"}, {"available": False, "reason": "not_permitted"}, (None, None)),
+        ({"available": False, "reason": "not_permitted", "modules": {"nf_conntrack": "builtin"}}, {"available": False}, (True, None)),
+        ({"available": False, "reason": "not_loaded", "modules": {"nf_conntrack": "loadable"}}, {}, (False, None)),
+        ({"available": False, "reason": "not_loaded", "modules": {"nf_conntrack": "loaded"}}, {}, (True, None)),
+        ({"available": False, "reason": "missing_library", "modules": {"nf_conntrack": "loaded"}}, {"reason": "missing_library"}, (True, None)),
+    ],
+)
+def test_what_is_known_of_a_table_that_cannot_be_read(
+    conntrack: dict[str, t.Any], ipvs: dict[str, t.Any], shown: tuple[t.Any, t.Any], facts: dict[str, t.Any], build: Build
+) -> None:
+    facts.update(conntrack=conntrack, ipvs=ipvs)
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert (one["capabilities"]["conntrack"], one["capabilities"]["ipvs"]) == shown
+
+
 @pytest.mark.parametrize("reason", ["missing_library", "no_answer"])
 def test_a_host_that_is_audited_in_part(reason: str, facts: dict[str, t.Any], build: Build) -> None:
     facts["kernel_audit"]["problems"] = {"conntrack": {"reason": reason, "text": "why"}}
