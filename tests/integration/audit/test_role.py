@@ -256,6 +256,16 @@ def test_a_limit_that_leaves_the_controller_out(fleet: Fleet) -> None:
     assert [one["name"] for one in fleet.report()["hosts"]] == ["two"]
 
 
+def test_one_report_whatever_strategy_is_configured(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSIBLE_STRATEGY", "free")
+    fleet.local("one")
+    fleet.local("two")
+    done = fleet.audit()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(": Write the report]") == 1
+    assert {one["status"] for one in fleet.report()["hosts"]} == {"audited"}
+
+
 def test_all_hosts_down(fleet: Fleet) -> None:
     fleet.down("one")
     fleet.down("two")
