@@ -32,7 +32,7 @@ MOST_OF_SETUP = 1.0
 _TEXT = """\
 # What an audit costs
 
-Written by `tests/benchmarks/audit.py`; no figure was typed by hand.
+Written by `make bench-audit`; no figure was typed by hand.
 
 | Machine | |
 |---|---|
