@@ -11,7 +11,7 @@ ARGS ?=
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo audit test test-unit test-integration test-pyroute2 test-sanity test-ipvs test-kernels molecule lint bench bench-ipvs clean
+.PHONY: help env demo audit test test-unit test-integration test-pyroute2 test-sanity test-ipvs test-kernels molecule lint bench bench-ipvs bench-audit clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*  ## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -62,6 +62,9 @@ bench: env  ## measures against the conntrack command
 
 bench-ipvs: env  ## measures against ipvsadm, in a guest of the lab; writes docs/benchmarks-ipvs.md; needs root
 	@.venv/bin/python tests/benchmarks/ipvs.py
+
+bench-audit: env  ## measures an audit of 200 hosts against setup, and the report of thousands; some 20 minutes
+	@.venv/bin/python tests/benchmarks/audit.py
 
 clean:  ## removes all that these targets made
 	rm -rf .venv .cache .ansible .pytest_cache .hypothesis .ruff_cache .mypy_cache tests/output netstate-kernel-*.tar.gz

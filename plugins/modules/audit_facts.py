@@ -14,7 +14,8 @@ description:
   - Returns in one run the facts of M(netstate.kernel.conntrack_facts), M(netstate.kernel.netlink_socket_facts) and
     M(netstate.kernel.ipvs_facts), for the host and for any number of its network namespaces. Starting a module costs more than reading
     what it reads, so that this is several times cheaper than running them one after the other.
-  - What cannot be read on a host is told in RV(ansible_facts.kernel_audit.problems), and the module succeeds. This includes a host without pyroute2.
+  - What cannot be read on a host is told in RV(ansible_facts.kernel_audit.problems), and the module succeeds. This includes a host without pyroute2,
+    of which C(/proc) tells the settings, how full the table is, whether there is IPVS, and the netlink sockets.
   - Reads only and loads no kernel module. The capabilities of connection tracking are observed in a throw-away network namespace.
 options:
   namespaces:
@@ -99,7 +100,7 @@ ansible_facts:
           type: float
           returned: always
         problems:
-          description: Fact to C(reason) and C(text), for those that could not be read.
+          description: Fact to C(reason) and C(text), for those that could not be read, or not whole.
           type: dict
           returned: always
         namespaces:

@@ -159,8 +159,8 @@ ansible_facts:
               type: dict
               returned: always
         table:
-          description: How full the table is.
-          returned: when in O(gather_subset) and available
+          description: How full the table is. Also where it cannot be read itself, as the settings tell it to everybody.
+          returned: when in O(gather_subset) and C(nf_conntrack) is there
           type: dict
           contains:
             count:
@@ -184,7 +184,7 @@ ansible_facts:
               type: float
               returned: always
             expectations:
-              description: Expectations in this namespace.
+              description: Expectations in this namespace, V(null) where the table cannot be read.
               type: int
               returned: always
             expectations_max:

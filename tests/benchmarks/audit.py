@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""audit.py [--hosts N] [--forks N ...] [--synthetic N ...] [--output FILE]: what an audit costs.
+"""audit.py [--hosts N] [--forks N ...] [--rounds N] [--synthetic N ...] [--output FILE]: what an audit costs.
 
 The report of synthetic hosts, and the processor time of the whole audit against ansible.builtin.setup and ansible.builtin.ping on the same hosts.
 Writes docs/benchmarks-audit.md, whose every figure is of the run that wrote it.
@@ -9,6 +9,8 @@ Writes docs/benchmarks-audit.md, whose every figure is of the run that wrote it.
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -20,21 +22,39 @@ import time
 import typing as t
 from pathlib import Path
 
+import audit_runs
+from audit_runs import AUDIT, SETUP, Cost
+
 CLONE = Path(__file__).resolve().parents[2]
 ROLE = CLONE / "roles" / "audit"
+MOST_OF_SETUP = 1.0
 
 _TEXT = """\
 # What an audit costs
 
-Written by `tests/benchmarks/audit.py`; no figure was typed by hand.
+Written by `make bench-audit`; no figure was typed by hand.
 
 | Machine | |
 |---|---|
 | Kernel | {kernel} |
 | Processors | {processors} |
-| Python, ansible-core | {python}, {core} |
-| Load average (1 min) before and after | {before:.1f}, {after:.1f} |
+| Python, ansible-core, pyroute2 | {python}, {core}, {pyroute2} |
+| Load average (1 min) before | {before:.2f} |
+| Cores used by others meanwhile | {others:.2f} |
 {noise}
+## The whole run
+
+{hosts} hosts that are all this machine, by local connection. Each row is `ansible-playbook` on all of them, medians of {rounds} rounds in which the playbooks ran
+in turn. Processor time is that of all processes, over the number of hosts; Ansible's start is in it. The *target's* is that of the module's interpreter
+and what it starts, told by bash's `time` around it; the *controller's* is the rest, with the shells of the connection, which over ssh would be the
+target's. `setup` gathers its default subset, the audit runs with its default options, and all become root (who is root already).
+
+| Playbook | Forks | Wall time | Processor time for each host | Controller | Target | ÷ setup |
+|---|---|---|---|---|---|---|
+{runs}
+
+{verdict}
+
 ## The report
 
 Hosts are **synthetic** (`tests/support/synthetic_fleet.py`): made-up facts, none was asked. Judging by all rules and writing all four formats, in a process
@@ -44,27 +64,10 @@ resident set, which includes the made-up facts.
 | Hosts | Findings | Judging | Writing | Wall time, both | Peak memory | report.html |
 |---|---|---|---|---|---|---|
 {reports}
-
-## The whole run
-
-{hosts} hosts that are all this machine, by local connection: controller and target together, as they share its processors. Each row is one run of
-`ansible-playbook`; the processor time is that of all its processes, and a host's share is that time over the number of hosts, start of Ansible included.
-
-| Playbook | Forks | Wall time | Processor time | For each host | ÷ setup |
-|---|---|---|---|---|---|
-{runs}
 """
 
-QUIET = 1.5
 _NOISE = """
 **The machine had other work: wall times say little, and processor times are higher than on a quiet one.**
-"""
-
-_PLAY = """\
-- hosts: all
-  gather_facts: false
-  tasks:
-    - ansible.builtin.{module}:
 """
 
 
@@ -72,28 +75,37 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--hosts", type=int, default=200)
     parser.add_argument("--forks", type=int, nargs="+", default=[10, 50])
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--synthetic", type=int, nargs="+", default=[1000, 5000])
     parser.add_argument("--output", type=Path, default=CLONE / "docs" / "benchmarks-audit.md")
     parser.add_argument("--report-of", type=int, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
+    sys.path[:0] = [str(CLONE / ".dev"), str(CLONE / "tests" / "support")]
     if chosen.report_of:
         print(json.dumps(report_of(chosen.report_of)))
         return 0
-    before = os.getloadavg()[0]
+    machine: t.Any = importlib.import_module("machine")
+    before, watch = machine.load(), machine.Watch()
+    with tempfile.TemporaryDirectory() as folder:
+        runs = audit_runs.Runs(Path(folder), chosen.hosts)
+        costs = {forks: runs.measured(forks, chosen.rounds) for forks in chosen.forks}
     reports = "\n".join(_report_row(number) for number in chosen.synthetic)
-    runs = "\n".join(_run_rows(chosen.hosts, chosen.forks))
-    core = subprocess.run([_program("ansible"), "--version"], capture_output=True, text=True, check=True, env=_environment()).stdout.split("]")[0].split()[-1]
+    others = watch.others()
+    quiet = before <= machine.QUIET and others <= machine.QUIET_CORES
     text = _TEXT.format(
         kernel=platform.release(),
         processors=os.cpu_count(),
         python=platform.python_version(),
-        core=core,
+        core=importlib.metadata.version("ansible-core"),
+        pyroute2=importlib.metadata.version("pyroute2"),
         before=before,
-        noise="" if before < QUIET else _NOISE,
-        after=os.getloadavg()[0],
+        others=others,
+        noise="" if quiet else _NOISE,
         reports=reports,
         hosts=chosen.hosts,
-        runs=runs,
+        rounds=chosen.rounds,
+        runs="\n".join(_run_row(name, forks, cost, one[SETUP], chosen.hosts) for forks, one in costs.items() for name, cost in one.items()),
+        verdict=_verdict(costs),
     )
     chosen.output.write_text(text, encoding="utf-8")
     print(text)
@@ -102,7 +114,6 @@ def main(arguments: list[str]) -> int:
 
 def report_of(number: int) -> dict[str, t.Any]:
     """Makes one report in this process."""
-    sys.path[:0] = [str(CLONE / ".dev"), str(CLONE / "tests" / "support")]
     import synthetic_fleet
     from ansible_collections.netstate.kernel.plugins.plugin_utils._audit import render, report, rules
 
@@ -133,35 +144,16 @@ def _report_row(number: int) -> str:
     return form.format(**json.loads(done.stdout))
 
 
-def _run_rows(hosts: int, forks: list[int]) -> t.Iterator[str]:
-    with tempfile.TemporaryDirectory() as folder:
-        variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-        inventory = {"all": {"hosts": {f"host{index}": variables for index in range(hosts)}}}
-        Path(folder, "hosts.json").write_text(json.dumps(inventory), encoding="utf-8")
-        for module in ("ping", "setup"):
-            Path(folder, f"{module}.yml").write_text(_PLAY.format(module=module), encoding="utf-8")
-        playbooks = {"`ping` (does nothing)": f"{folder}/ping.yml", "`setup`": f"{folder}/setup.yml", "audit, report included": "playbooks/audit.yml"}
-        for number in forks:
-            costs = {name: _cost(path, folder, number) for name, path in playbooks.items()}
-            for name, (wall, processor) in costs.items():
-                share = processor / costs["`setup`"][1]
-                yield f"| {name} | {number} | {wall:.1f} s | {processor:.1f} s | {processor / hosts:.2f} s | {share:.2f} |"
+def _run_row(name: str, forks: int, cost: Cost, setup: Cost, hosts: int) -> str:
+    whole, target = cost.whole / hosts, cost.target / hosts
+    return f"| {name} | {forks} | {cost.wall:.0f} s | {whole:.3f} s | {whole - target:.3f} s | {target:.3f} s | {cost.whole / setup.whole:.2f} |"
 
 
-def _cost(playbook: str, folder: str, forks: int) -> tuple[float, float]:
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    command = [_program("ansible-playbook"), playbook, "-i", f"{folder}/hosts.json", "--forks", str(forks), "-e", f"audit_dest={folder}/audit"]
-    subprocess.run(command, cwd=str(CLONE), env=_environment(), stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.monotonic() - started, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def _program(name: str) -> str:
-    return str(Path(sys.executable).parent / name)
-
-
-def _environment() -> dict[str, str]:
-    return dict(os.environ, ANSIBLE_CONFIG=str(CLONE / "ansible.cfg"), LC_ALL="C.UTF-8")
+def _verdict(costs: dict[int, dict[str, Cost]]) -> str:
+    ratios = {forks: one[AUDIT].whole / one[SETUP].whole for forks, one in costs.items()}
+    shown = ", ".join(f"{ratio:.2f} with {forks} forks" for forks, ratio in ratios.items())
+    met = all(ratio <= MOST_OF_SETUP for ratio in ratios.values())
+    return f"Target: the whole audit takes at most {MOST_OF_SETUP} × the processor time of `setup`. **{'Met' if met else 'Missed'}:** {shown}."
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from markdown_table import table
 if t.TYPE_CHECKING:
     from session import Findings
 
+_AUDIT = "What an audit of a fleet costs is [measured by a run of its own](benchmarks-audit.md).\n"
+
 _METHOD = """\
 Written by `make bench`; no figure was typed by hand. Ours is the modules' code called in a running Python, from parsed options to the
 result, without Ansible's start (below). The peer is the `conntrack` command of conntrack-tools, its start included, its output
@@ -30,7 +32,7 @@ def written(findings: Findings, others: float, load: float) -> str:
     :param others: cores used by other processes during the run
     :param load: the load average at its end
     """
-    parts = ["# Benchmarks\n", _method(findings), _machine(findings.described, others, load), _comparisons(findings)]
+    parts = ["# Benchmarks\n", _AUDIT, _method(findings), _machine(findings.described, others, load), _comparisons(findings)]
     return "\n".join(parts + [_figures(findings), _starts(findings)])
 
 

@@ -49,6 +49,12 @@ REQUESTS: list[tuple[str, t.Callable[[], bytes], str]] = [
         "30000000 0101 0103 00000000 00000000 02 00 0000 10000180 0c000180 080001000a000001 0c001980 0800010001000000",
     ),
     ("question for zones", messages.zone_question, "1c000000 0101 0100 00000000 00000000 00 00 0000 0600120000000000"),
+    ("lookup", lambda: messages.lookup(2, _tcp()[0]), f"48000000 0101 0100 00000000 00000000 02 00 0000 {_TCP_THERE}"),
+    (
+        "lookup in a zone",
+        lambda: messages.lookup(2, _tcp()[0], 5),
+        f"50000000 0101 0100 00000000 00000000 02 00 0000 {_TCP_THERE} 0600120000050000",
+    ),
     ("flush of zone 7", lambda: messages.flush_zone(7), "1c000000 0201 0100 00000000 00000000 00 00 0000 0600120000070000"),
     ("flush of zone 0", lambda: messages.flush_zone(0), "1c000000 0201 0100 00000000 00000000 00 00 0000 0600120000000000"),
     ("flush of everything", messages.flush_all, "14000000 0201 0100 00000000 00000000 00 00 0000"),

@@ -175,8 +175,12 @@ class ScriptedKernel:
             if request.kind == STATS:
                 counts = attribute(1, be32(len(table.entries))) + attribute(2, be32(0x40000))
                 found = [message(STATS, 0, bytes(4) + counts, sequence)]
+            elif request.kind == GET and TUPLE_ORIG not in request.attributes:
+                code = errno.EINVAL
             elif request.kind == GET:
-                code = errno.EINVAL  # a lookup without a tuple
+                held = self._looked_up(table, request)
+                code = 0 if held else errno.ENOENT
+                found = [message(NEW, 0, held.body, sequence)] if held else []
             elif request.kind == NEW:
                 table.next_number += 1
                 made = body + attribute(3, be32(8)) + attribute(ID, be32(table.next_number))
@@ -194,16 +198,17 @@ class ScriptedKernel:
 
     def _delete(self, table: Namespace, request: Request) -> int:
         assert request.family, "a delete by tuple needs its family"
-        for entry in table.entries:
-            key = (entry.family, entry.original, entry.both_zone)
-            if key == (request.family, request.attributes[TUPLE_ORIG], request.zone or 0):
-                if ID in request.attributes and struct.unpack("!I", request.attributes[ID])[0] != entry.number:
-                    return errno.ENOENT
-                if entry.number in self.busy:
-                    return errno.EBUSY
-                table.entries.remove(entry)
-                return 0
-        return errno.ENOENT
+        entry = self._looked_up(table, request)
+        if entry is None or (ID in request.attributes and struct.unpack("!I", request.attributes[ID])[0] != entry.number):
+            return errno.ENOENT
+        if entry.number in self.busy:
+            return errno.EBUSY
+        table.entries.remove(entry)
+        return 0
+
+    def _looked_up(self, table: Namespace, request: Request) -> Entry | None:
+        wanted = (request.family, request.attributes[TUPLE_ORIG], request.zone or 0)
+        return next((one for one in table.entries if (one.family, one.original, one.both_zone) == wanted), None)
 
     def _filters_by(self, zone: int | None) -> bool:
         """Whether a filter by this zone narrows anything."""

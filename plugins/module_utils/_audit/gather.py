@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """All facts that the audit judges, of this host and of its network namespaces, in one run. Reads only, loads nothing.
 
-A part that cannot be read is told as a problem; the others are read nevertheless.
+A part that cannot be read, or not whole for want of pyroute2, is told as a problem; the others are read nevertheless.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from .._sockets import facts as sockets
 
 # What the kernel can do is the same in all namespaces.
 _CONNTRACK_OF_NAMESPACES = ("table", "statistics", "settings")
-
-NO_LIBRARY = "missing_library"
 
 
 def gather(patterns: t.Sequence[str], most: int, processes: int) -> dict[str, t.Any]:
@@ -77,21 +75,10 @@ def _of_namespace(name: str) -> dict[str, t.Any]:
 
 
 def _netlink_parts(name: str | None, subsets: t.Sequence[str]) -> dict[str, t.Callable[[], dict[str, t.Any]]]:
-    parts: dict[str, t.Callable[[], dict[str, t.Any]]] = {
+    return {
         "conntrack": lambda: conntrack.gather(frozenset(subsets), name),
         "ipvs": lambda: ipvs.gather(frozenset(ipvs.DEFAULT), name),
     }
-    if library.IMPORT_ERROR is not None:
-        return dict.fromkeys(parts, _without_library)
-    return parts
-
-
-def _without_library() -> dict[str, t.Any]:
-    raise _MissingLibrary
-
-
-class _MissingLibrary(Exception):
-    pass
 
 
 def _tried(parts: t.Mapping[str, t.Callable[[], dict[str, t.Any]]], problems: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
@@ -99,9 +86,9 @@ def _tried(parts: t.Mapping[str, t.Callable[[], dict[str, t.Any]]], problems: di
     for name, read in parts.items():
         try:
             facts[name] = read()
-        except _MissingLibrary:
-            text = f"{library.NAME} >= {library.MINIMUM} is not installed for Python {platform.python_version()}"
-            problems[name] = {"reason": NO_LIBRARY, "text": text}
         except NetstateError as error:
             problems[name] = {"reason": error.reason.slug if error.reason else None, "text": str(error)}
+        else:
+            if facts[name]["reason"] == library.MISSING.slug:
+                problems[name] = {"reason": library.MISSING.slug, "text": facts[name]["reason_text"]}
     return facts

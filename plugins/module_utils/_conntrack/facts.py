@@ -85,6 +85,8 @@ def _gather(subsets: t.Collection[str]) -> dict[str, t.Any]:
             if error.number not in (errno.EPERM, errno.EACCES) or error.reason is None:
                 raise
             facts.update(available=False, reason=error.reason.slug, reason_text=str(error))
+    if present.tracks and "table" in subsets and "table" not in facts:
+        facts.update(_table_by_settings())
     if "capabilities" in subsets:
         facts["capabilities"] = _capabilities(facts["reason_text"])
     return facts
@@ -94,7 +96,8 @@ def _read(facts: dict[str, t.Any], subsets: t.Collection[str]) -> None:
     with Channel.open() as channel:
         count, limit = presence.counts(channel)
     if "table" in subsets:
-        facts["table"] = _table(count, limit)
+        expectations = read_list("dump of the conntrack expectations", messages.expectations())
+        facts["table"] = _table(count, limit, len(expectations))
     if "statistics" in subsets:
         facts["statistics"] = _statistics()
     if not set(subsets).isdisjoint(WALKING):
@@ -133,16 +136,21 @@ def _setting(name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _table(count: int, limit: int) -> dict[str, t.Any]:
+def _table_by_settings() -> dict[str, t.Any]:
+    """The table as everybody may know it, where it cannot be read itself: for want of privileges, or of nf_conntrack_netlink."""
+    count, limit = _setting("count"), _setting("max")
+    return {} if count is None or limit is None else {"table": _table(count, limit, None)}
+
+
+def _table(count: int, limit: int, expectations: int | None) -> dict[str, t.Any]:
     buckets = _setting("buckets")
-    expectations = read_list("dump of the conntrack expectations", messages.expectations())
     return {
         "count": count,
         "max": limit,
         "buckets": buckets,
         "used_percent": round(100.0 * count / limit, 1) if limit else None,
         "max_per_bucket": round(limit / buckets, 2) if buckets else None,
-        "expectations": len(expectations),
+        "expectations": expectations,
         "expectations_max": _setting("expect_max"),
     }
 

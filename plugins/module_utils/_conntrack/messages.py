@@ -177,6 +177,20 @@ def zone_question() -> bytes:
     return encoded(message, wire.CT_GET, 0)
 
 
+def lookup(family: int, original: t.Sequence[t.Any], zone: int | None = None) -> bytes:
+    """Asks for the entry of that tuple; ENOENT if there is none.
+
+    :param original: attributes of the tuple, as :func:`tuple_of` makes them
+    """
+    message = conntrack_msg()
+    message["nfgen_family"] = family
+    attributes: list[t.Any] = [["CTA_TUPLE_ORIG", {"attrs": original}]]
+    if zone is not None:
+        attributes.append(["CTA_ZONE", zone])
+    message["attrs"] = attributes
+    return encoded(message, wire.CT_GET, 0)
+
+
 def flush_zone(zone: int) -> bytes:
     """Deletes every entry of the zone, both families. ONLY for a kernel proven to know the zone filter: any other deletes all."""
     message = conntrack_msg()

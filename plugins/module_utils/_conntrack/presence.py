@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 
-from .._netlink import kernel
+from .._netlink import kernel, library
 from .._netlink.channel import NETLINK_NETFILTER, Channel
 from .._netlink.errors import NOT_BUILT, NOT_LOADED, NetstateError, Reason
 from . import messages
@@ -51,10 +51,10 @@ class Presence:
 
 
 def look() -> Presence:
-    """Looks from the calling thread's namespace."""
+    """Looks from the calling thread's namespace, without pyroute2 too."""
     if not kernel.has_modules():  # then nothing can be loaded, and the kernel may be asked outright
         tracker = kernel.BUILTIN if _has_settings() else kernel.ABSENT
-        reader = kernel.BUILTIN if tracker == kernel.BUILTIN and _answers() else kernel.ABSENT
+        reader = kernel.BUILTIN if tracker == kernel.BUILTIN and (library.IMPORT_ERROR or _answers()) else kernel.ABSENT
     else:
         tracker, reader = kernel.module_state(TRACKER), kernel.module_state(READER)
         if tracker not in kernel.PRESENT and _has_settings():
@@ -101,7 +101,7 @@ def _why_not(tracker: str, reader: str) -> Reason | None:
         return _UNLOADED_READER
     if not kernel.has_protocol(NETLINK_NETFILTER):
         return Reason(NOT_BUILT.slug, "the kernel has no netlink protocol for netfilter")
-    return None
+    return library.MISSING if library.IMPORT_ERROR else None
 
 
 def counts(channel: Channel) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import os
 import subprocess
 import typing as t
 
-from .._netlink import family, kernel
+from .._netlink import family, kernel, library
 from .._netlink.channel import NETLINK_GENERIC, Channel
 from .._netlink.errors import NOT_BUILT, NOT_LOADED, NOT_PERMITTED, NetstateError, Reason
 from .._netlink.namespace import own_proc
@@ -48,10 +48,10 @@ class Presence:
 
 
 def look() -> Presence:
-    """Looks from the calling thread's namespace, without a request: looking the family up would load the module."""
+    """Looks from the calling thread's namespace, without a request (looking the family up would load the module) and without pyroute2 too."""
     state = kernel.module_state(MODULE)
     if os.path.exists(own_proc() + "/net/" + MODULE):
-        return Presence(state if state in kernel.PRESENT else kernel.BUILTIN)
+        return Presence(state if state in kernel.PRESENT else kernel.BUILTIN, library.MISSING if library.IMPORT_ERROR else None)
     if state == kernel.LOADABLE:
         return Presence(state, Reason(NOT_LOADED.slug, "ip_vs is not loaded, so there are no services"))
     if state in kernel.PRESENT:

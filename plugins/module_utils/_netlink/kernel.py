@@ -108,18 +108,17 @@ _SYMBOLS.update(
 
 
 def _has_symbols(name: str, root: str) -> bool:
-    return name in _SYMBOLS and _SYMBOLS[name] in _symbols(os.path.join(root, "proc/kallsyms"))
+    return name in _SYMBOLS and b" %s\n" % _SYMBOLS[name].encode() in _symbols(os.path.join(root, "proc/kallsyms"))
 
 
-@functools.lru_cache(maxsize=None)
-def _symbols(path: str) -> frozenset[str]:
-    """Which of the symbols above there are. The kernel takes 50 ms to print its list."""
+@functools.lru_cache(maxsize=1)
+def _symbols(path: str) -> bytes:
+    """All symbols. The kernel takes 50 ms to print its list, and a search of it 3, so that only what is asked for is looked up."""
     try:
         with open(path, "rb") as file:
-            text = file.read()
+            return file.read()
     except OSError:
-        return frozenset()
-    return frozenset(symbol for symbol in _SYMBOLS.values() if b" %s\n" % symbol.encode() in text)
+        return b""
 
 
 @functools.lru_cache(maxsize=None)

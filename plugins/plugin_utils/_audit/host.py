@@ -41,16 +41,19 @@ def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
     if fault:
         return FAILED, _cleaned(f"it returned no facts of this audit: {fault}")
     audit = facts["kernel_audit"]
-    reasons = [f"{name}: {problem.get('text')}" for name, problem in sorted((audit.get("problems") or {}).items())]
-    reasons += [
-        f"{name}: {facts[name].get('reason_text')}" for name in PARTS if (facts.get(name) or {}).get("reason") == "not_permitted"
-    ]
-    return (PARTIAL, _cleaned("; ".join(reasons))) if reasons else (AUDITED, "")
+    reasons = {name: problem.get("text") for name, problem in sorted((audit.get("problems") or {}).items())}
+    reasons.update((name, facts[name].get("reason_text")) for name in PARTS if (facts.get(name) or {}).get("reason") == "not_permitted")
+    parts: dict[t.Any, list[str]] = {}
+    for name, text in reasons.items():
+        parts.setdefault(text, []).append(name)
+    shown = "; ".join(f"{', '.join(names)}: {text}" for text, names in parts.items())
+    return (PARTIAL, _cleaned(shown)) if shown else (AUDITED, "")
 
 
 def _cleaned(text: t.Any) -> str:
-    """One line without terminal colours and control characters."""
+    """One line without terminal colours, control characters, and what Ansible puts in front of every failure."""
     plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", str(text or ""))
+    plain = re.sub(r"^Task failed: ", "", plain)
     return " ".join(re.sub(r"[\x00-\x1f\x7f]+", " ", plain).split())[:_LONGEST_REASON]
 
 
@@ -101,7 +104,7 @@ def capabilities(facts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     can = conntrack.get("capabilities") or {}
     modes = sorted({daemon.get("upcall_mode") for daemon in sockets.get("openvswitch") or []} - {None})
     return {
-        "conntrack": conntrack.get("available") if conntrack else None,
+        "conntrack": _tracks(conntrack),
         "zone_filter": can.get("zone_filter"),
         "status_filter": can.get("status_filter"),
         "tuple_filter_ipv6": can.get("tuple_filter_ipv6"),
@@ -113,11 +116,16 @@ def capabilities(facts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
+def _tracks(conntrack: t.Mapping[str, t.Any]) -> bool | None:
+    """Whether connections are tracked, be the table readable or not."""
+    if conntrack.get("available") or (conntrack.get("modules") or {}).get("nf_conntrack") in ("loaded", "builtin"):
+        return True
+    return False if conntrack.get("reason") in ("not_loaded", "not_built") else None
+
+
 def _ipvs(ipvs: t.Mapping[str, t.Any]) -> str | None:
-    if not ipvs or ipvs.get("reason") == "not_permitted":
-        return None
     if not ipvs.get("available"):
-        return "no"
+        return "no" if ipvs.get("reason") in ("not_loaded", "not_built") else None
     return "in use" if (ipvs.get("totals") or {}).get("services") else "loaded"
 
 

@@ -18,12 +18,13 @@ _TABLE = {
     "buckets": _NUMBER_OR_NONE,
     "used_percent": _NUMBER_OR_NONE,
     "max_per_bucket": _NUMBER_OR_NONE,
-    "expectations": _NUMBER,
+    "expectations": _NUMBER_OR_NONE,
 }
 _CONNTRACK = {
     "available": bool,
     "reason": _TEXT_OR_NONE,
     "reason_text": _TEXT_OR_NONE,
+    "modules": {"*": str},
     "table": _TABLE,
     "statistics": {"*": _NUMBER},
     "settings": {"*": (int, str)},

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: netstate maintainers
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role on real hosts of this machine: as root, without privileges, without pyroute2, without a Python, and one that is down."""
+"""The role on real hosts of this machine: as root, without privileges, without pyroute2, without connection tracking, without a Python, and one that is
+down."""
 
 from __future__ import annotations
 
@@ -89,18 +90,34 @@ def test_one_host_of_each_kind(fleet: Fleet) -> None:
     # Root of the machine, but without any capability.
     fleet.local("unprivileged", fleet.wrapper("unprivileged", "setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable))
     fleet.local("no-pyroute2", fleet.wrapper("bare", "env", f"PYTHONPATH={_hiding_pyroute2(fleet.folder)}", sys.executable))
+    fleet.local("no-conntrack", _without_conntrack(fleet))
     fleet.local("no-python", "/nonexistent/python3")
     fleet.down("down")
     done = fleet.audit()
     assert done.returncode == 0, done.stdout + done.stderr
     statuses = {one["name"]: one["status"] for one in fleet.report()["hosts"]}
-    assert statuses == {"whole": "audited", "unprivileged": "partial", "no-pyroute2": "partial", "no-python": "failed", "down": "unreachable"}
+    assert statuses == {
+        "whole": "audited",
+        "unprivileged": "partial",
+        "no-pyroute2": "partial",
+        "no-conntrack": "audited",
+        "no-python": "failed",
+        "down": "unreachable",
+    }
+    limit = int(Path("/proc/sys/net/netfilter/nf_conntrack_max").read_text())
     assert fleet.host("whole")["kernel"] == kernel_release()
-    assert fleet.host("whole")["table"]["max"] == int(Path("/proc/sys/net/netfilter/nf_conntrack_max").read_text())
-    assert fleet.findings("unprivileged") >= {"audit-not-permitted"}
-    assert fleet.host("unprivileged")["sockets"]["sockets"] > 0, "what everybody may read is there"
-    assert fleet.findings("no-pyroute2") >= {"audit-no-pyroute2"}
-    assert fleet.host("no-pyroute2")["sockets"]["sockets"] > 0
+    assert fleet.host("whole")["table"]["max"] == limit
+    # What everybody may read is there.
+    for name, finding in (("unprivileged", "audit-not-permitted"), ("no-pyroute2", "audit-no-pyroute2")):
+        assert finding in fleet.findings(name)
+        assert fleet.host(name)["sockets"]["sockets"] > 0
+        assert (fleet.host(name)["table"]["max"], fleet.host(name)["table"]["expectations"]) == (limit, None)
+        assert fleet.host(name)["capabilities"]["conntrack"] is True
+        assert fleet.host(name)["capabilities"]["zone_filter"] == "unknown"
+    assert "conntrack-absent" in fleet.findings("no-conntrack")
+    assert fleet.host("no-conntrack")["table"] is None
+    assert fleet.host("no-conntrack")["capabilities"]["conntrack"] is False
+    assert fleet.host("no-conntrack")["sockets"]["sockets"] > 0
     assert "/nonexistent/python3" in fleet.host("no-python")["reason"]
     assert "127.0.0.1" in fleet.host("down")["reason"]
     assert fleet.findings("down") == {"host-unreachable"}
@@ -116,6 +133,18 @@ def _hiding_pyroute2(folder: Path) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('hidden by the test')\n")
     return package.parent
+
+
+def _without_conntrack(fleet: Fleet) -> str:
+    """An interpreter that sees a kernel without connection tracking: no settings, no modules, no symbols."""
+    script = fleet.folder / "untracked.sh"
+    script.write_text(
+        "mount --make-rprivate /\n"
+        "for folder in /proc/sys/net/netfilter /sys/module /lib/modules; do [ ! -d $folder ] || mount -t tmpfs none $folder; done\n"
+        "mount --bind /dev/null /proc/kallsyms\n"
+        'exec "$@"\n'
+    )
+    return fleet.wrapper("untracked", "unshare", "--mount", "sh", "-e", str(script), sys.executable)
 
 
 def test_becoming_root_is_refused(fleet: Fleet) -> None:
@@ -158,6 +187,33 @@ def test_a_table_that_fills_up_fails_a_pipeline_and_shows_as_changed(fleet: Flee
     assert f"1 of {limit} entries" in evidence
 
 
+@pytest.mark.parametrize("severity, fails", [("critical", False), ("high", True), ("info", True), ("never", False)])
+def test_a_pipeline_fails_on_what_it_asked_for(severity: str, fails: bool, fleet: Fleet) -> None:
+    """A host that is down is a high finding. The report is written in any case."""
+    fleet.down("down")
+    done = fleet.audit(audit_fail_on=severity)
+    assert (done.returncode != 0) is fails, done.stdout + done.stderr
+    assert fleet.findings("down") == {"host-unreachable"}
+
+
+def test_hosts_that_come_and_go(fleet: Fleet) -> None:
+    fleet.local("stays")
+    fleet.local("dies")
+    fleet.local("goes")
+    assert fleet.audit().returncode == 0
+    del fleet.hosts["goes"]
+    fleet.down("dies")
+    fleet.local("comes")
+    assert fleet.audit(audit_compare=str(fleet.dest / "report.json")).returncode == 0
+    comparison = fleet.report()["comparison"]
+    assert (comparison["added"], comparison["removed"]) == (["comes"], ["goes"])
+    (row,) = [row for row in comparison["changed"] if row["name"] == "dies"]
+    assert row["status"] == ["audited", "unreachable"]
+    assert [finding["id"] for finding in row["findings_new"]] == ["host-unreachable"]
+    assert row["findings_resolved"] == [], "nothing is known of it now"
+    assert "comes" not in [row["name"] for row in comparison["changed"]]
+
+
 def test_rules_of_a_user(fleet: Fleet) -> None:
     fleet.local("host")
     own = fleet.folder / "own.yml"
@@ -198,6 +254,16 @@ def test_a_limit_that_leaves_the_controller_out(fleet: Fleet) -> None:
     fleet.local("two")
     assert fleet.audit("--limit", "two").returncode == 0
     assert [one["name"] for one in fleet.report()["hosts"]] == ["two"]
+
+
+def test_one_report_whatever_strategy_is_configured(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSIBLE_STRATEGY", "free")
+    fleet.local("one")
+    fleet.local("two")
+    done = fleet.audit()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(": Write the report]") == 1
+    assert {one["status"] for one in fleet.report()["hosts"]} == {"audited"}
 
 
 def test_all_hosts_down(fleet: Fleet) -> None:

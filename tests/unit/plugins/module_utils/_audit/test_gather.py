@@ -8,6 +8,7 @@ import typing as t
 
 import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._audit import gather
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink import kernel, library
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NO_ANSWER, NetstateError
 
 NAMES = ["qrouter-1", "qrouter-2", "qdhcp-1", "Qrouter-3", "[x]"]
@@ -33,11 +34,29 @@ def test_a_part_that_fails_leaves_the_others() -> None:
         raise NetstateError("dump of something", 110, NO_ANSWER)
 
     problems: dict[str, dict[str, t.Any]] = {}
-    assert gather._tried({"a": fails, "b": lambda: {"x": 1}, "c": gather._without_library}, problems) == {"b": {"x": 1}}
+    assert gather._tried({"a": fails, "b": lambda: {"reason": None}}, problems) == {"b": {"reason": None}}
     assert problems["a"]["reason"] == "no_answer"
     assert "dump of something" in problems["a"]["text"]
-    assert problems["c"]["reason"] == "missing_library"
-    assert "pyroute2" in problems["c"]["text"]
+    assert set(problems) == {"a"}
+
+
+def test_without_pyroute2_what_proc_tells_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "IMPORT_ERROR", "Traceback: none")
+    monkeypatch.setattr(kernel, "module_state", lambda _name: kernel.LOADED)
+    monkeypatch.setattr(kernel, "has_modules", lambda: True)
+    monkeypatch.setattr(kernel, "has_protocol", lambda _protocol: True)
+    settings = {"nf_conntrack_count": 250, "nf_conntrack_max": 1000, "nf_conntrack_buckets": 500, "nf_conntrack_expect_max": 64}
+    monkeypatch.setattr(kernel, "sysctls", lambda _folder, _prefix="": settings)
+    monkeypatch.setattr(kernel, "sysctl", lambda name: settings.get(name.rpartition("/")[2]))
+    facts = gather.gather([], 0, 1)
+    assert facts["kernel_audit"]["pyroute2"] is False
+    assert facts["kernel_audit"]["problems"]["conntrack"] == {"reason": "missing_library", "text": library.MISSING.text}
+    assert "pyroute2" in library.MISSING.text
+    conntrack = facts["conntrack"]
+    assert (conntrack["available"], conntrack["reason"], conntrack["settings"]) == (False, "missing_library", settings)
+    table = {"count": 250, "max": 1000, "buckets": 500, "used_percent": 25.0, "max_per_bucket": 2.0, "expectations": None, "expectations_max": 64}
+    assert conntrack["table"] == table
+    assert facts["netlink_sockets"]["totals"]["sockets"] > 0
 
 
 def test_uptime() -> None:

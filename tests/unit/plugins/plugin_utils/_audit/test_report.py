@@ -18,6 +18,7 @@ STATUSES: list[tuple[t.Any, str, str]] = [
     ({"unreachable": True, "msg": "\x1b[31mssh: No route\nto host\x1b[0m"}, "unreachable", "ssh: No route to host"),
     ({"msg": "MODULE FAILURE", "module_stdout": "python3: not found", "rc": 127}, "failed", "MODULE FAILURE python3: not found"),
     ({"ansible_facts": {"discovered_interpreter_python": "/usr/bin/python3"}, "msg": "broken"}, "failed", "broken"),
+    ({"unreachable": True, "msg": "Task failed: no route"}, "unreachable", "no route"),
     ({}, "failed", "was not asked"),
     ({"changed": False}, "failed", "no facts came back"),
 ]
@@ -28,6 +29,7 @@ def test_a_host_without_facts(result: t.Any, status: str, reason: str, build: Bu
     (one,) = build({"web1": result})["hosts"]
     assert one["status"] == status
     assert reason in one["reason"]
+    assert not one["reason"].startswith("Task failed")
     assert [finding["id"] for finding in one["findings"]] == [f"host-{status}"]
     assert one["kernel"] is None and one["table"] is None
 
@@ -46,11 +48,38 @@ def test_a_host_without_ipvs_facts(facts: dict[str, t.Any], build: Build) -> Non
     assert one["capabilities"]["ipvs"] is None
 
 
+@pytest.mark.parametrize(
+    "conntrack, ipvs, shown",
+    [
+        ({"available": True}, {"available": True, "totals": {"services": 1}}, (True, "in use")),
+        ({"available": False, "reason": "not_built"}, {"available": False, "reason": "not_built"}, (False, "no")),
+        ({"available": False, "reason": "not_permitted"}, {"available": False, "reason": "not_permitted"}, (None, None)),
+        ({"available": False, "reason": "not_permitted", "modules": {"nf_conntrack": "builtin"}}, {"available": False}, (True, None)),
+        ({"available": False, "reason": "not_loaded", "modules": {"nf_conntrack": "loadable"}}, {}, (False, None)),
+        ({"available": False, "reason": "not_loaded", "modules": {"nf_conntrack": "loaded"}}, {}, (True, None)),
+        ({"available": False, "reason": "missing_library", "modules": {"nf_conntrack": "loaded"}}, {"reason": "missing_library"}, (True, None)),
+    ],
+)
+def test_what_is_known_of_a_table_that_cannot_be_read(
+    conntrack: dict[str, t.Any], ipvs: dict[str, t.Any], shown: tuple[t.Any, t.Any], facts: dict[str, t.Any], build: Build
+) -> None:
+    facts.update(conntrack=conntrack, ipvs=ipvs)
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert (one["capabilities"]["conntrack"], one["capabilities"]["ipvs"]) == shown
+
+
 @pytest.mark.parametrize("reason", ["missing_library", "no_answer"])
 def test_a_host_that_is_audited_in_part(reason: str, facts: dict[str, t.Any], build: Build) -> None:
     facts["kernel_audit"]["problems"] = {"conntrack": {"reason": reason, "text": "why"}}
     (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
     assert (one["status"], one["reason"]) == ("partial", "conntrack: why")
+
+
+def test_a_reason_of_two_parts_is_told_once(facts: dict[str, t.Any], build: Build) -> None:
+    problem = {"reason": "missing_library", "text": "no pyroute2"}
+    facts["kernel_audit"]["problems"] = {"ipvs": problem, "conntrack": problem, "netlink_sockets": {"reason": None, "text": "other"}}
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert one["reason"] == "conntrack, ipvs: no pyroute2; netlink_sockets: other"
 
 
 def test_sums_agree_with_the_hosts(build: Build) -> None:

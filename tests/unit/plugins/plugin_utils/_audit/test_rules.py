@@ -44,6 +44,18 @@ TABLE: list[tuple[dict[str, t.Any], set[tuple[str, str]]]] = [
     ({f"{C}.capabilities.tuple_filter_ipv6": "unsupported"}, set()),
     ({f"{C}.available": False, f"{C}.reason": "not_loaded", f"{C}.reason_text": "x"}, {("conntrack-absent", "")}),
     ({f"{C}.available": False, f"{C}.reason": "not_built", f"{C}.reason_text": "x"}, {("conntrack-absent", "")}),
+    (
+        {f"{C}.available": False, f"{C}.reason": "not_loaded", f"{C}.reason_text": "x", f"{C}.modules": {"nf_conntrack": "loadable"}},
+        {("conntrack-absent", "")},
+    ),
+    (
+        {f"{C}.available": False, f"{C}.reason": "not_loaded", f"{C}.reason_text": "x", f"{C}.modules": {"nf_conntrack": "loaded"}},
+        {("conntrack-unreadable", "")},
+    ),
+    (
+        {f"{C}.available": False, f"{C}.reason": "not_built", f"{C}.reason_text": "x", f"{C}.modules": {"nf_conntrack": "builtin"}},
+        {("conntrack-unreadable", "")},
+    ),
     ({f"{C}.available": False, f"{C}.reason": "not_permitted", f"{C}.reason_text": "x"}, {("audit-not-permitted", "")}),
     ({"ipvs.available": False, "ipvs.reason": "not_permitted", "ipvs.reason_text": "x"}, {("audit-not-permitted", "")}),
     ({f"{C}.table.used_percent": 79.9}, set()),
