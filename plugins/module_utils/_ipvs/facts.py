@@ -97,7 +97,7 @@ def _read(facts: dict[str, t.Any], subsets: t.Collection[str], sysctls: t.Mappin
     if "totals" in subsets:
         facts["totals"] = totals(found.table, found.activity)
     if "sysctls" in subsets:
-        facts["advice"] = advice.advise(sysctls, found.table)
+        facts["advice"] = advice.advise(sysctls, found.table, facts["kernel"])
     if "services" in subsets:
         facts["services"] = services(found)
 
