@@ -4,7 +4,7 @@
 """Reading the table so that it is whole.
 
 A dump resumes by index: who deletes ten services meanwhile makes it miss ten others, and the kernel does not say so (seen on 6.1 to 7.3).
-What comes in one datagram is consistent, what comes in several is read until two readings agree.
+What comes in one datagram is consistent, what comes in several is read until two readings agree: on all services, and on the destinations of each.
 """
 
 from __future__ import annotations
@@ -68,12 +68,26 @@ class Reader:
         :raises NetstateError: ``unreadable`` when the table changed all the time
         """
         before = self._services()
+        is_settled = False
         for _try in range(TRIES):
             snapshot = self._with_destinations(before, wanted)
             after = self._services()
             if after.services == before.services:
                 return snapshot
-            before = after
+            # Others may come and go faster than all of this is read. Between two dumps that are whole, it is enough that those wanted stayed.
+            after = self._settled(after)
+            if is_settled and _those(wanted, after) == _those(wanted, before):
+                return snapshot
+            before, is_settled = after, True
+        raise _unsteady("the services changed each time while they were read")
+
+    def _settled(self, read: _Services) -> _Services:
+        """The services as two dumps in a row have them, the first of which may be one that was read just now."""
+        for _try in range(TRIES):
+            again = self._services()
+            if again.services == read.services:
+                return again
+            read = again
         raise _unsteady("the services changed each time while they were read")
 
     def _services(self) -> _Services:
@@ -138,6 +152,10 @@ def read(wanted: t.Callable[[Key], bool] | None = None) -> Snapshot:
     """See :meth:`Reader.read`."""
     with Reader() as reader:
         return reader.read(wanted)
+
+
+def _those(wanted: t.Callable[[Key], bool] | None, read: _Services) -> dict[Key, Service]:
+    return {key: service for key, service in read.services.items() if wanted is None or wanted(key)}
 
 
 def _same(one: t.Mapping[DestinationKey, _Found], other: t.Mapping[DestinationKey, _Found]) -> bool:
