@@ -193,7 +193,9 @@ ansible_facts:
           type: dict
           sample: {conn_reuse_mode: 1, expire_nodest_conn: 0}
         advice:
-          description: Settings that go badly with what the table holds.
+          description:
+            - Settings that go badly with what the table holds, at most one word on each.
+            - That of C(conn_reuse_mode) depends on the kernel's release. It names the fix that it is about, which a distribution may have in an older release.
           returned: when C(sysctls) is in O(gather_subset) and available
           type: list
           elements: dict

@@ -45,7 +45,7 @@ def read(subsets: t.Collection[str], sysctls: t.Mapping[str, int | str]) -> dict
     if "totals" in subsets:
         facts["totals"] = totals(found.table, found.activity)
     if "sysctls" in subsets:
-        facts["advice"] = advice.advise(sysctls, found.table)
+        facts["advice"] = advice.advise(sysctls, found.table, kernel.release())
     if "services" in subsets:
         facts["services"] = services(found)
     return facts

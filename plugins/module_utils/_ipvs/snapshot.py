@@ -4,7 +4,7 @@
 """Reading the table so that it is whole.
 
 A dump resumes by index: who deletes ten services meanwhile makes it miss ten others, and the kernel does not say so (seen on 6.1 to 7.3).
-What comes in one datagram is consistent, what comes in several is read until two readings agree.
+What comes in one datagram is consistent, what comes in several is read until two readings agree: on all services, and on the destinations of each.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .model import Activity, Destination, DestinationKey, Held, Key, Service, Ta
 
 TRIES = 5
 
+_Services = t.Dict[Key, Service]
 _Destinations = t.Dict[DestinationKey, Destination]
 
 
@@ -43,6 +44,7 @@ class Reader:
     def __init__(self, keep: bool = False) -> None:
         self._channel = presence.open_channel()
         self._keep = keep
+        self._kept: dict[t.Any, bytes] = {}
         try:
             self._requests = messages.Requests(presence.attach(self._channel).id)
         except BaseException:
@@ -60,36 +62,53 @@ class Reader:
 
         :raises NetstateError: ``unreadable`` when the table changed all the time
         """
-        kept: dict[t.Any, bytes] = {}
-        before = self._services(kept)
+        before = self._services()
+        is_settled = False
         for _try in range(TRIES):
-            table: Table = {}
-            activity: Activity = {}
-            for key, service in before.items():
-                read = wanted is None or wanted(key)
-                table[key] = Held(service, self._destinations(key, activity, kept) if read else {})
-            after = self._services(kept)
+            snapshot = self._with_destinations(before, wanted)
+            after = self._services()
             if after == before:
-                return Snapshot(table, activity, kept)
-            before = after
+                return snapshot
+            # Others may come and go faster than all of this is read. Between two dumps that are whole, it is enough that those wanted stayed.
+            after = self._settled(after)
+            if is_settled and _those(wanted, after) == _those(wanted, before):
+                return snapshot
+            before, is_settled = after, True
         raise _unsteady("the services changed each time while they were read")
 
-    def _services(self, kept: dict[t.Any, bytes]) -> dict[Key, Service]:
+    def _settled(self, read: _Services) -> _Services:
+        """The services as two dumps in a row have them, the first of which may be one that was read just now."""
         for _try in range(TRIES):
-            read: dict[Key, Service] = {}
+            again = self._services()
+            if again == read:
+                return again
+            read = again
+        raise _unsteady("the services changed each time while they were read")
+
+    def _services(self) -> _Services:
+        for _try in range(TRIES):
+            read: _Services = {}
 
             # pylint: disable-next=dangerous-default-value  # this round's, and no other's
-            def visit(message: bytes, read: dict[Key, Service] = read) -> None:
+            def visit(message: bytes, read: _Services = read) -> None:
                 key, service = wire.service(message)
                 read[key] = service
                 if self._keep:
-                    kept[key] = message
+                    self._kept[key] = message
 
             if self._dump("dump of the IPVS services", self._requests.services(), visit):
                 return read
         raise _unsteady("the dump of the services was interrupted each time")
 
-    def _destinations(self, key: Key, activity: Activity, kept: dict[t.Any, bytes]) -> _Destinations:
+    def _with_destinations(self, services: _Services, wanted: t.Callable[[Key], bool] | None) -> Snapshot:
+        table: Table = {}
+        activity: Activity = {}
+        for key, service in services.items():
+            read = wanted is None or wanted(key)
+            table[key] = Held(service, self._destinations(key, activity) if read else {})
+        return Snapshot(table, activity, self._kept)
+
+    def _destinations(self, key: Key, activity: Activity) -> _Destinations:
         request = self._requests.destinations(key)
         before: _Destinations | None = None
         for _try in range(TRIES):
@@ -101,7 +120,7 @@ class Reader:
                 one, destination, busy[key, one] = wire.destination(message, key.family)
                 read[one] = destination
                 if self._keep:
-                    kept[key, one] = message
+                    self._kept[key, one] = message
 
             if not self._dump(f"dump of the destinations of {key}", request, visit):
                 continue
@@ -126,6 +145,10 @@ def read(wanted: t.Callable[[Key], bool] | None = None) -> Snapshot:
     """See :meth:`Reader.read`."""
     with Reader() as reader:
         return reader.read(wanted)
+
+
+def _those(wanted: t.Callable[[Key], bool] | None, read: _Services) -> _Services:
+    return {key: service for key, service in read.items() if wanted is None or wanted(key)}
 
 
 def _unsteady(why: str) -> NetstateError:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import sys
 import threading
 import time
@@ -196,3 +197,34 @@ def test_facts_of_traffic(net, director):
     assert one["destinations"][0]["statistics"]["packets_in"] > 10
     assert one["destinations"][0]["statistics"]["bytes_out"] > one["statistics"]["packets_out"] > 10
     assert facts["capabilities"]["counters_64bit"] is True
+
+
+def answered(client, port):
+    """The server that answers a connection from a port of the client's; it ends with a reset, so that the port can be used again at once."""
+
+    def talk():
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            one.settimeout(10)
+            one.bind(("10.9.0.2", port))
+            one.connect((VIP, 80))
+            one.sendall(b"?")
+            return one.recv(100).decode()
+
+    return client.run(talk)
+
+
+@pytest.mark.parametrize("reuse, expire", [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_what_is_advised_of_a_port_that_is_used_again_is_true(net, director, reuse, expire):
+    """Whether a client stays with its old destination, at weight 0: this kernel does what the advice says of it."""
+    director.command("sh", "-c", f"cd /proc/sys/net/ipv4/vs; echo {reuse} > conn_reuse_mode; echo {expire} > expire_nodest_conn")
+    director.services(service("10.8.0.11"))
+    assert answered(net, 40000) == "10.8.0.11"
+    gone = service("10.8.0.11", "10.8.0.12")
+    gone["destinations"][0]["weight"] = 0
+    director.services(gone)
+    advice = director.module("facts", gather_subset=["sysctls"])["ansible_facts"]["ipvs"]["advice"]
+    (reason,) = [one["reason"] for one in advice if one["sysctl"].endswith("conn_reuse_mode")] or [""]
+    stays = "may never end" in reason if not expire else "does nothing" in reason
+    assert answered(net, 40000) == ("10.8.0.11" if stays else "10.8.0.12"), reason
