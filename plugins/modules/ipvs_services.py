@@ -186,6 +186,11 @@ options:
     description: With O(state=parsed), resolve names of services and hosts instead of refusing them.
     type: bool
     default: false
+  hz:
+    description:
+      - Ticks a second of the kernel that printed C(/proc/net/ip_vs) (C(CONFIG_HZ)), for O(state=parsed). Needed where a service in it is persistent, as the
+        time is told in ticks.
+    type: int
   load_modules:
     description:
       - Let the kernel load C(ip_vs) and the modules of schedulers and persistence engines where services are to exist. Nothing is loaded for the other states.
@@ -432,6 +437,7 @@ def main() -> None:
             drain=dict(type="dict", options=drain),
             running_config=dict(type="str"),
             resolve_names=dict(type="bool", default=False),
+            hz=dict(type="int"),
             load_modules=dict(type="bool", default=True),
             netns=dict(type="str"),
         ),
@@ -449,7 +455,7 @@ def main() -> None:
         if state == services.RENDERED:
             return services.render(params["config"])
         if state == services.PARSED:
-            return services.parse(params["running_config"], params["resolve_names"])
+            return services.parse(params["running_config"], params["resolve_names"], params["hz"])
         if state == services.GATHERED:
             _module.require_pyroute2(module)
             return dict(services.gather(params["netns"]), netns=params["netns"])

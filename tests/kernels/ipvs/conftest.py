@@ -27,8 +27,8 @@ def _why_not() -> str:
     if os.geteuid():
         return "needs root"
     if not shutil.which("ipvsadm"):
-        return "ipvsadm is not on this machine"
-    return "" if presence.look().module != "absent" else "this kernel has no IPVS"
+        return "needs the command ipvsadm"
+    return "" if presence.look().module != "absent" else "needs a kernel with IPVS"
 
 
 @pytest.fixture(scope="session")

@@ -157,6 +157,33 @@ def test_time_is_up_keep_then_resumed(net, director):
     assert gone["commands"][-1] == f"-d -t {VIP}:80 -r 10.8.0.11:8080"
 
 
+def test_time_is_up_remove(net, director):
+    director.services(service("10.8.0.11", "10.8.0.12"))
+    talks = [Talk(net), Talk(net)]
+    time.sleep(0.5)
+    drain = {"connections": "active", "timeout": 1, "interval": 0.2, "at_timeout": "remove"}
+    told = director.services(service("10.8.0.12"), state="replaced", drain=drain, check=True)
+    gone = director.services(service("10.8.0.12"), state="replaced", drain=drain)
+    assert gone["commands"] == [f"-e -t {VIP}:80 -r 10.8.0.11:8080 -m -w 0", f"-d -t {VIP}:80 -r 10.8.0.11:8080"]
+    assert (gone["draining"], gone["operations"]["drain_destination"], gone["operations"]["delete_destination"]) == ([], 1, 1)
+    assert told["commands"] == gone["commands"] and "10.8.0.11" not in director.rules()
+    for talk in talks:
+        talk.end()
+    # That of the destination which stayed was not touched.
+    assert [talk.error is None for talk in talks if talk.answers[0] == "10.8.0.12"] == [True]
+
+
+def test_a_persistence_template_is_waited_for_only_if_asked(net, director):
+    bound = [dict(service(*addresses), persistence={"timeout": 300}) for addresses in (("10.8.0.11",), ("10.8.0.12",))]
+    director.services(bound[0])
+    assert once(net) == "10.8.0.11"
+    drain = {"connections": "all", "timeout": 1, "interval": 0.2, "at_timeout": "keep"}
+    kept = director.services(bound[1], state="replaced", drain=drain)
+    assert kept["draining"][0]["persistent_connections"] == 1
+    gone = director.services(bound[1], state="replaced", drain=dict(drain, connections="active"))
+    assert gone["commands"] == [f"-d -t {VIP}:80 -r 10.8.0.11:8080"]
+
+
 def test_a_service_is_drained_before_it_goes(net, director):
     director.services(service("10.8.0.11"))
     talk = Talk(net)
