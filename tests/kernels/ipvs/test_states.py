@@ -9,6 +9,8 @@ import pathlib
 import pytest
 from ansible_collections.netstate.kernel.plugins.filter.ipvs_rules_parse import ipvs_rules_parse
 from ansible_collections.netstate.kernel.plugins.filter.ipvs_rules_render import ipvs_rules_render
+from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import services
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import OptionError
 
 DATA = pathlib.Path(__file__).parents[2] / "unit" / "data"
 
@@ -181,10 +183,10 @@ def test_all(director):
 
 def test_what_is_outside_the_scope_is_told_and_may_not_be_named(director):
     director.command("ipvsadm", "-R", input=TABLE)
-    done = director.module("services", state="overridden", config=[], scope={"addresses": ["10.0.0.2"]})
+    done = director.services(state="overridden", scope={"addresses": ["10.0.0.2"]})
     assert done["untouched"] == ["fwmark 7 ipv4", "fwmark 7 ipv6", "tcp 10.0.0.1:80", "tcp [2001:db8::1]:80", "udp 10.0.0.1:53"]
-    refused = director.module("services", state="overridden", config=[WEB], scope={"addresses": ["10.0.0.2"]})
-    assert refused["failed"] and refused["option"] == "config[0]" and "'tcp 10.0.0.1:80': it is outside the scope" in refused["msg"]
+    with pytest.raises(OptionError, match=r"config\[0\]: 'tcp 10.0.0.1:80': it is outside the scope"):
+        director.services(WEB, state="overridden", scope={"addresses": ["10.0.0.2"]})
     for wrong in ({"state": "overridden", "config": []}, {"state": "replaced", "config": [WEB], "scope": {"all": True}}, {"state": "merged"}):
         assert director.module("services", **wrong)["failed"]
 
@@ -193,21 +195,21 @@ def test_from_text_to_text(director):
     """gathered, rendered, parsed, the filters and ipvsadm say the same of one table."""
     director.command("ipvsadm", "-R", input=TABLE)
     gathered = director.module("services", state="gathered")["gathered"]
-    rendered = director.module("services", state="rendered", config=gathered)["rendered"]
+    rendered = services.render(gathered)["rendered"]
     assert sorted(rendered.splitlines()) == sorted(TABLE.splitlines())
-    assert director.module("services", state="parsed", running_config=director.ipvsadm("-Sn"))["parsed"] == gathered
+    assert services.parse(director.ipvsadm("-Sn"), False)["parsed"] == gathered
     assert (ipvs_rules_parse(rendered), ipvs_rules_render(gathered)) == (gathered, rendered)
     director.ipvsadm("-C")
     director.command("ipvsadm", "-R", input=rendered)
-    assert director.module("services", state="gathered")["gathered"] == gathered
+    assert director.gathered() == gathered
 
 
 @pytest.mark.parametrize("name", ["ipvsadm-Sn.fwmark-tunnel.txt", "proc_net_ip_vs.mixed.txt"])
 def test_real_texts(director, name):
     """A file that somebody kept is applied, rendered, and equal; and equal to what ipvsadm prints."""
     config = ipvs_rules_parse((DATA / name).read_text(encoding="ascii"))
-    done = director.module("services", state="overridden", config=config, scope={"all": True})
-    assert not done["failed"] and done["after"] == config
+    done = director.services(*config, state="overridden", scope={"all": True})
+    assert done["after"] == config
     printed = director.ipvsadm("-Sn")
     assert ipvs_rules_parse(printed) == config
     assert sorted(ipvs_rules_render(config).splitlines()) == sorted(printed.splitlines())
@@ -218,19 +220,15 @@ def test_text_of_a_persistent_service_in_proc(director):
     """Its time is told in ticks, of which only the reader knows how many a second has."""
     director.ipvsadm("-A", "-t", "10.0.0.1:80", "-s", "rr", "-p", "600", "-M", "255.255.255.0")
     text = director.command("cat", "/proc/net/ip_vs")
-    refused = director.module("services", state="parsed", running_config=text)
-    assert refused["failed"] and "hz" in refused["msg"] and "line 4" in refused["msg"]
-    for hz in (100, 250, 1000):
-        parsed = director.module("services", state="parsed", running_config=text, hz=hz)["parsed"]
-        if parsed == director.module("services", state="gathered")["gathered"]:
-            break
-    else:
-        pytest.fail(f"{parsed} with no usual number of ticks")
+    with pytest.raises(OptionError, match=r"line 4: .* \(hz\)"):
+        services.parse(text, False)
+    found = [services.parse(text, False, hz)["parsed"] for hz in (100, 250, 300, 1000)]
+    assert director.gathered() in found
 
 
 # Options, and words of the failure: option and value first.
 REFUSED = {
-    "protocol": ([dict(WEB, protocol="icmp")], ["value of protocol must be one of", "icmp"]),
+    "protocol": ([dict(WEB, protocol="icmp")], ["config[1].protocol: 'icmp'"]),
     "port": ([dict(WEB, port=65536)], ["config[1].port: 65536"]),
     "mixed families": ([web({"address": "2001:db8::5"})], ["config[1].destinations[0].address: '2001:db8::5'", "tunnel"]),
     "weight": ([web({**ONE, "weight": -1})], ["config[1].destinations[0].weight: -1"]),
@@ -251,9 +249,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("config, words", REFUSED.values(), ids=REFUSED)
 def test_refused_before_anything_is_sent(director, config, words):
-    # A good service in front would be there, had anything been sent.
-    result = director.module("services", config=[{"fwmark": 5, "scheduler": "rr"}, *config])
-    assert result["failed"]
+    # The good service in front would be there, had anything been sent.
+    with pytest.raises(OptionError) as caught:
+        director.services({"fwmark": 5, "scheduler": "rr"}, *config)
     for word in words:
-        assert word in result["msg"]
+        assert word in str(caught.value)
     assert director.rules() == ""
