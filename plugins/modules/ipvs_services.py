@@ -114,7 +114,7 @@ options:
   state:
     description:
       - V(merged) adds what is missing and changes what is named.
-      - V(replaced) makes the named services exactly this; destinations of theirs that are not listed go.
+      - V(replaced) makes the named services exactly this; what is left out takes its default, and destinations of theirs that are not listed go.
       - V(overridden) does so too, and removes all other services inside O(scope).
       - V(deleted) removes the named services. Of a service that lists destinations, it removes these destinations and nothing else.
       - V(gathered) returns the services.
@@ -247,8 +247,12 @@ EXAMPLES = r"""
       - protocol: tcp
         address: 192.0.2.10
         port: 443
+        scheduler: wrr
+        persistence:
+          timeout: 600
         destinations:
           - address: 10.0.0.21
+            forward: masquerade
     drain:
       connections: active
       timeout: 300
@@ -289,7 +293,7 @@ commands:
   returned: as RV(before)
   type: list
   elements: str
-  sample: ['-a -t 192.0.2.10:443 -r 10.0.0.21:443 -g -w 1', '-d -t 192.0.2.10:443 -r 10.0.0.11:443']
+  sample: ['-a -t 192.0.2.10:443 -r 10.0.0.21:443 -m -w 1', '-d -t 192.0.2.10:443 -r 10.0.0.11:443']
 operations:
   description: Kind of step to how many there were.
   returned: as RV(before)

@@ -64,7 +64,7 @@ class Guest:
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
-        self._folder = folder
+        self.folder = folder  # where a playbook of one's own lies
         self._ansible = Ansible(folder)
         self._environment = {**os.environ, "NETSTATE_LAB": f"role-{os.getpid()}", "NETSTATE_LAB_PYTHON": sys.executable}
         # Ends the lab when this process ends, however it ends: the pipe closes with it.
@@ -80,7 +80,7 @@ class Guest:
         if done.returncode == IMPOSSIBLE:
             raise Impossible(done.stderr.strip())
         assert not done.returncode, done.stderr
-        (self._folder / "lab.yml").write_text(self._lab("inventory").stdout, encoding="utf-8")
+        (self.folder / "lab.yml").write_text(self._lab("inventory").stdout, encoding="utf-8")
 
     def boot_again(self) -> None:
         """What was written in memory is gone, as are the kernel's tables and modules."""
@@ -108,13 +108,13 @@ class Guest:
     def play(self, book: str | list[dict[str, t.Any]], *words: str, **variables: t.Any) -> Ran:
         """Runs a playbook of the collection, by its full name, or plays."""
         if not isinstance(book, str):
-            (self._folder / "book.json").write_text(json.dumps(book), encoding="utf-8")
-            book = str(self._folder / "book.json")
-        (self._folder / "variables.json").write_text(json.dumps(variables), encoding="utf-8")
+            (self.folder / "book.json").write_text(json.dumps(book), encoding="utf-8")
+            book = str(self.folder / "book.json")
+        (self.folder / "variables.json").write_text(json.dumps(variables), encoding="utf-8")
         done = self._ansible.command(
             "ansible-playbook",
-            f"--inventory={self._folder / 'lab.yml'}",
-            f"--extra-vars=@{self._folder / 'variables.json'}",
+            f"--inventory={self.folder / 'lab.yml'}",
+            f"--extra-vars=@{self.folder / 'variables.json'}",
             *words,
             book,
             status=None,

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import ast
 import typing as t
 
+import yaml
+from ansible_run import CLONE
 from ipvs_guest import Guest, Ran
 
 BOOK = "netstate.kernel.ipvs"
@@ -44,6 +47,22 @@ BAD: dict[str, tuple[dict[str, t.Any], list[str]]] = {
     "daemon": ({"ipvs_director_master": {"syncid": 7}}, ["master.interface"]),
     "scheduler": ({"ipvs_director_services": [dict(WEB, scheduler="nonesuch")]}, ["config[0].scheduler", "nonesuch", "wrr"]),
 }
+
+
+DOCUMENTED = ("modules/ipvs_facts", "modules/ipvs_services", "modules/ipvs_settings", "filter/ipvs_rules_parse", "filter/ipvs_rules_render")
+# What the examples take as given.
+FILE = "-A -t 192.0.2.77:80 -s rr\n-a -t 192.0.2.77:80 -r 10.0.0.77:80 -m -w 1\n"
+INTERFACE = "modprobe dummy; ip link add eth1 type dummy; ip address add 192.0.2.250/24 dev eth1; ip link set eth1 up"
+
+
+def examples() -> list[dict[str, t.Any]]:
+    """The tasks of the documentation, in the order of the files."""
+    tasks: list[dict[str, t.Any]] = []
+    for name in DOCUMENTED:
+        tree = ast.parse((CLONE / "plugins" / (name + ".py")).read_text(encoding="utf-8"))
+        values = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
+        tasks += yaml.safe_load(ast.literal_eval(values["EXAMPLES"]))
+    return tasks
 
 
 class Boot(t.NamedTuple):
@@ -93,6 +112,12 @@ class Story:
         seen["timeouts after the boot"] = guest.sh("ipvsadm -L --timeout").split()[-3:]
         seen["daemons after the boot"] = guest.sh("ipvsadm -L --daemon").strip()
         self._run("after the boot", ipvs_director_services=[WITHOUT_ONE, MARKED])
+        guest.sh("ipvsadm -C; " + INTERFACE)
+        (guest.folder / "ipvsadm.rules").write_text(FILE, encoding="utf-8")
+        plays = [{"hosts": "lab", "gather_facts": False, "tasks": [{**task, "ignore_errors": True} for task in examples()]}]
+        self.runs["examples"] = guest.play(plays, director_services=[{**WEB, "address": "192.0.2.50"}])
+        seen["rules after the examples"] = guest.rules()
+        seen["file of the examples"] = guest.sh("cat /etc/ipvsadm.rules")
         guest.boot_again()
         guest.sh('mount -t tmpfs none "/lib/modules/$(uname -r)"')
         seen["before nothing"] = guest.state()

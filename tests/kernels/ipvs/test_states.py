@@ -204,6 +204,7 @@ def test_from_text_to_text(director):
     assert director.gathered() == gathered
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["ipvsadm-Sn.fwmark-tunnel.txt", "proc_net_ip_vs.mixed.txt"])
 def test_real_texts(director, name):
     """A file that somebody kept is applied, rendered, and equal; and equal to what ipvsadm prints."""
@@ -247,6 +248,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("config, words", REFUSED.values(), ids=REFUSED)
 def test_refused_before_anything_is_sent(director, config, words):
     # The good service in front would be there, had anything been sent.

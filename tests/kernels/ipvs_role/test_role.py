@@ -98,6 +98,25 @@ def test_nothing_is_left_to_do_after_a_boot(story):
     assert set(run.changed) == {"Keep the modules", "Keep the sysctls", "Restore at boot", "Enable the restoring"}
 
 
+def test_every_documented_example_does_what_it_says(story):
+    run = story.runs["examples"]
+    names = [task["name"] for task in ipvs_story.examples()]
+    assert len(names) >= 10 and [task for task, _result in run.results if task in names] == names
+    assert [(task, result["msg"]) for task, result in run.results if result.get("failed")] == []
+    assert run.of("Have a web service with two destinations, and leave all else alone")["operations"]["add_destination"] == 2
+    assert run.of("Exchange the destinations of a service without breaking connections")["commands"] == [
+        "-a -t 192.0.2.10:443 -r 10.0.0.21:443 -m -w 1",
+        "-e -t 192.0.2.10:443 -r 10.0.0.11:443 -m -w 0",
+        "-e -t 192.0.2.10:443 -r 10.0.0.12:443 -m -w 0",
+        "-d -t 192.0.2.10:443 -r 10.0.0.11:443",
+        "-d -t 192.0.2.10:443 -r 10.0.0.12:443",
+    ]
+    assert run.of("Own everything on one network of virtual addresses, and nothing else")["operations"]["delete_service"] == 1
+    assert run.of("Keep idle TCP connections for an hour, and tell them to the other director")["after"]["timeouts"]["tcp"] == 3600
+    assert story.seen["rules after the examples"] == ipvs_story.FILE
+    assert set(story.seen["file of the examples"].splitlines()) == {rule.replace("10.0.0.1:80 ", "192.0.2.50:80 ") for rule in RULES if "-t 10.0.0.1:" in rule}
+
+
 def test_a_host_without_ipvs_is_told_so(story):
     run = story.runs["without ipvs"]
     assert run.status == 2
