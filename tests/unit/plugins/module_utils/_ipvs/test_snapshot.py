@@ -28,7 +28,7 @@ class Scripted(snapshot.Reader):
         return snapshot._Services({Key(AF_INET, fwmark=mark): SERVICE for mark in marks}, {})
 
     def _with_destinations(self, services, wanted):
-        return set(key.fwmark for key in services.services)
+        return {key.fwmark for key in services.services}
 
 
 def ours(key):
