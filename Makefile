@@ -30,7 +30,7 @@ audit: env  ## what the hosts of INVENTORY=… (default: this machine) can do, a
 	@.venv/bin/ansible-playbook playbooks/audit.yml -i '$(INVENTORY)' $(if $(filter localhost$(comma),$(INVENTORY)),--connection local) $(ARGS)
 
 test: env  ## all tests; the last line counts them
-	@tools/test unit integration pyroute2-ends sanity molecule kernels-quick
+	@tools/test unit integration pyroute2-ends sanity molecule kernels-quick ipvs-quick
 
 test-unit: env  ## tests that need neither root nor a kernel
 	@tools/test unit
@@ -41,8 +41,8 @@ test-integration: env  ## the modules on this machine's kernel, in namespaces of
 test-pyroute2: env  ## the netlink code with every supported pyroute2 (tools/pyroute2-rows)
 	@tools/test pyroute2
 
-test-ipvs: env  ## IPVS in guests with four kernels (tests/kernels); needs root, takes some minutes
-	@tools/test ipvs
+test-ipvs: env  ## IPVS and the playbook for it on guests with four kernels (tests/kernels); needs root
+	@tools/test ipvs ipvs-role
 
 test-sanity: env  ## ansible-test sanity
 	@tools/test sanity

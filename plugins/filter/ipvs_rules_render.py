@@ -24,7 +24,8 @@ options:
   dialect:
     description:
       - V(lossless) says everything.
-      - V(ipvsadm) fails for what C(ipvsadm) 1.31 would not read back, such as a threshold above 65535.
+      - V(ipvsadm) fails for what C(ipvsadm) 1.31 would not read back, such as a threshold above 65535, or the port of a destination by V(direct)
+        or V(tunnel) that is not that of its service.
     type: str
     choices: [lossless, ipvsadm]
     default: lossless

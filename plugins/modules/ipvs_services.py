@@ -114,7 +114,7 @@ options:
   state:
     description:
       - V(merged) adds what is missing and changes what is named.
-      - V(replaced) makes the named services exactly this; destinations of theirs that are not listed go.
+      - V(replaced) makes the named services exactly this; what is left out takes its default, and destinations of theirs that are not listed go.
       - V(overridden) does so too, and removes all other services inside O(scope).
       - V(deleted) removes the named services. Of a service that lists destinations, it removes these destinations and nothing else.
       - V(gathered) returns the services.
@@ -186,6 +186,11 @@ options:
     description: With O(state=parsed), resolve names of services and hosts instead of refusing them.
     type: bool
     default: false
+  hz:
+    description:
+      - Ticks a second of the kernel that printed C(/proc/net/ip_vs) (C(CONFIG_HZ)), for O(state=parsed). Needed where a service in it is persistent, as the
+        time is told in ticks.
+    type: int
   load_modules:
     description:
       - Let the kernel load C(ip_vs) and the modules of schedulers and persistence engines where services are to exist. Nothing is loaded for the other states.
@@ -242,8 +247,12 @@ EXAMPLES = r"""
       - protocol: tcp
         address: 192.0.2.10
         port: 443
+        scheduler: wrr
+        persistence:
+          timeout: 600
         destinations:
           - address: 10.0.0.21
+            forward: masquerade
     drain:
       connections: active
       timeout: 300
@@ -284,7 +293,7 @@ commands:
   returned: as RV(before)
   type: list
   elements: str
-  sample: ['-a -t 192.0.2.10:443 -r 10.0.0.21:443 -g -w 1', '-d -t 192.0.2.10:443 -r 10.0.0.11:443']
+  sample: ['-a -t 192.0.2.10:443 -r 10.0.0.21:443 -m -w 1', '-d -t 192.0.2.10:443 -r 10.0.0.11:443']
 operations:
   description: Kind of step to how many there were.
   returned: as RV(before)
@@ -432,6 +441,7 @@ def main() -> None:
             drain=dict(type="dict", options=drain),
             running_config=dict(type="str"),
             resolve_names=dict(type="bool", default=False),
+            hz=dict(type="int"),
             load_modules=dict(type="bool", default=True),
             netns=dict(type="str"),
         ),
@@ -449,7 +459,7 @@ def main() -> None:
         if state == services.RENDERED:
             return services.render(params["config"])
         if state == services.PARSED:
-            return services.parse(params["running_config"], params["resolve_names"])
+            return services.parse(params["running_config"], params["resolve_names"], params["hz"])
         if state == services.GATHERED:
             _module.require_pyroute2(module)
             return dict(services.gather(params["netns"]), netns=params["netns"])

@@ -5,7 +5,8 @@
 
 Only what describes a table is read: ``-A`` and ``-a``. A word that is not understood is refused, with its line; to leave it out would
 give a service that nobody asked for. Seen with ipvsadm 1.31: it prints ``-p`` with 360 where no value was given, negative fwmarks for those from
-2147483648 on (and does not read them back), leaves thresholds out of ``-S`` and yet reads ``-x`` and ``-y``, and stops a restore at a comment.
+2147483648 on (and does not read them back), leaves thresholds out of ``-S`` and yet reads ``-x`` and ``-y``, gives what ``-g`` and ``-i`` lead to the port
+of the service, whatever it was told, and stops a restore at a comment.
 """
 
 from __future__ import annotations
@@ -190,6 +191,9 @@ def _check_service(key: Key, service: Service) -> None:
 def _check_destination(key: Key, destination: DestinationKey, one: Destination) -> None:
     if max(one.upper, one.lower) > _IPVSADM_THRESHOLD:
         raise RulesError(f"{key}, destination {destination}: ipvsadm takes thresholds up to {_IPVSADM_THRESHOLD}")
+    if not key.fwmark and destination.port != key.port and one.forward in (model.DIRECT, model.TUNNEL):
+        word = _FORWARD_OPTIONS[one.forward]
+        raise RulesError(f"{key}, destination {destination}: with {word}, ipvsadm gives a destination the port of its service")
 
 
 def _plain(error: Exception) -> str:

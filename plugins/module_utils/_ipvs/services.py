@@ -30,13 +30,13 @@ def render(services: t.Sequence[t.Any]) -> dict[str, t.Any]:
     return {"changed": False, "rendered": rules.render(config.table(config.parse(services)))}
 
 
-def parse(text: str, resolve_names: bool) -> dict[str, t.Any]:
+def parse(text: str, resolve_names: bool, hz: int | None = None) -> dict[str, t.Any]:
     """State ``parsed``: the option form of a text.
 
     :raises OptionError: naming line and text
     """
     try:
-        return {"changed": False, "parsed": rules.parse(text, names.SYSTEM if resolve_names else None)}
+        return {"changed": False, "parsed": rules.parse(text, names.SYSTEM if resolve_names else None, hz)}
     except RulesError as error:
         raise OptionError("running_config", "…", str(error)) from None
 

@@ -15,6 +15,10 @@ from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import prese
 from ipvs_director import Director
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thorough: left out of the quick part (tools/test ipvs-quick)")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     why = _why_not()
     for item in items:
@@ -27,8 +31,8 @@ def _why_not() -> str:
     if os.geteuid():
         return "needs root"
     if not shutil.which("ipvsadm"):
-        return "ipvsadm is not on this machine"
-    return "" if presence.look().module != "absent" else "this kernel has no IPVS"
+        return "needs the command ipvsadm"
+    return "" if presence.look().module != "absent" else "needs a kernel with IPVS"
 
 
 @pytest.fixture(scope="session")

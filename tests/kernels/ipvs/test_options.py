@@ -121,6 +121,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.thorough
 def test_every_change_arrives(director):
     """From each to each other: nothing of the former stays."""
     for before in CHANGES:
@@ -162,6 +163,7 @@ def test_what_is_rendered_for_ipvsadm_is_read_by_it(director):
     assert director.services(*services, state="overridden", scope={"all": True})["commands"] == []
 
 
+@pytest.mark.thorough
 def test_three_hundred_destinations(director):
     destinations = [{"address": f"10.1.{number // 200}.{number % 200 + 1}", "forward": "masquerade"} for number in range(300)]
     done = director.services(web(destinations=destinations))

@@ -113,10 +113,13 @@ def test_unprivileged(director):
 READING = {wire.GET_SERVICE, wire.GET_DEST, wire.GET_DAEMON, wire.GET_CONFIG, wire.GET_INFO}
 
 
-def commands_sent(director, name, options, check):
-    """The IPVS commands that a module sends, as strace sees them."""
-    code = "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); import module_main; print(module_main.call(*json.loads(sys.argv[2])))"
-    arguments = json.dumps(["ipvs_" + name, options, check])
+def commands_sent(director, *calls):
+    """The IPVS commands that modules send, as strace sees them; each call is name, options, check mode."""
+    code = (
+        "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); import module_main\n"
+        "for call in json.loads(sys.argv[2]): print(module_main.call(*call))"
+    )
+    arguments = json.dumps([[f"ipvs_{name}", options, check] for name, options, check in calls])
     watch = ["strace", "-f", "-xx", "-e", "trace=sendto,sendmsg", "-s", "4096"]
     done = subprocess.run(
         [*director.inside, *watch, sys.executable, "-c", code, json.dumps(sys.path), arguments],
@@ -127,7 +130,8 @@ def commands_sent(director, name, options, check):
     )
     if "PTRACE" in done.stderr or "sendto" not in done.stderr:
         pytest.skip("strace does not work here")
-    assert "'failed': False" in done.stdout, done.stdout
+    assert done.stdout.count("'failed': False") == len(calls), done.stdout
+    assert done.stdout.count("'changed': True") == len(calls), done.stdout
     family = director.run(lambda: presence.attach(presence.open_channel()).id)
     # strace takes the header apart, and names the type where it knows the family.
     message = r'nlmsg_type=(IPVS|0x[0-9a-f]+)[^}]*\}, "\\x([0-9a-f]{2})'
@@ -137,18 +141,24 @@ def commands_sent(director, name, options, check):
 
 
 def test_check_mode_sends_no_change(director):
-    director.ipvsadm("-A", "-f", "9", "-s", "rr")
-    options = {"config": [SERVICE], "state": "overridden", "scope": {"all": True}}
-    sent = commands_sent(director, "services", options, True)
-    assert sent and set(sent) <= READING
     director.command("ip", "link", "add", "d0", "type", "dummy")
-    options = {"timeouts": {"udp": 299}, "master": {"interface": "d0"}}
-    sent = commands_sent(director, "settings", options, True)
+    director.ipvsadm("-A", "-f", "9", "-s", "rr")
+    director.ipvsadm("-a", "-f", "9", "-r", "10.1.0.1")
+    held = {"fwmark": 9, "scheduler": "rr"}
+    drain = {"connections": "all", "timeout": 1, "interval": 0.2}
+    calls = [
+        ("services", {"config": [SERVICE]}),
+        ("services", {"config": [dict(held, destinations=[{"address": "10.1.0.2"}])], "state": "replaced", "drain": drain}),
+        ("services", {"config": [SERVICE], "state": "overridden", "scope": {"all": True}}),
+        ("services", {"config": [held], "state": "deleted"}),
+        ("settings", {"timeouts": {"udp": 299}, "master": {"interface": "d0"}}),
+    ]
+    sent = commands_sent(director, *[(name, options, True) for name, options in calls])
     assert sent and set(sent) <= READING
+    assert director.rules() == "-A -f 9 -s rr\n-a -f 9 -r 10.1.0.1:0 -g -w 1\n"
     # The watch sees changes where there are some.
-    sent = commands_sent(director, "services", {"config": [SERVICE]}, False)
+    sent = commands_sent(director, ("services", {"config": [SERVICE]}, False))
     assert wire.NEW_SERVICE in sent
-    assert director.rules() == "-A -f 1 -s rr\n-A -f 9 -s rr\n"
 
 
 REFUSALS = {

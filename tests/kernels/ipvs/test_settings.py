@@ -36,6 +36,7 @@ def test_timeouts(director):
     assert director.module("settings", timeouts={"tcp": 901, "udp": 299})["changed"] is False
 
 
+@pytest.mark.thorough
 def test_a_daemon_from_nothing_to_nothing(wired):
     done = wired.module("settings", master={"interface": "d0", "syncid": 5, "ttl": 3})
     assert not done["failed"], done

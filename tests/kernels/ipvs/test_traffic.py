@@ -136,6 +136,7 @@ def test_an_exchange_breaks_no_connection(net, director):
     assert outcome["draining"] == []
 
 
+@pytest.mark.thorough
 def test_time_is_up_keep_then_resumed(net, director):
     director.services(service("10.8.0.11", "10.8.0.12"))
     talks = [Talk(net), Talk(net)]
@@ -157,6 +158,36 @@ def test_time_is_up_keep_then_resumed(net, director):
     assert gone["commands"][-1] == f"-d -t {VIP}:80 -r 10.8.0.11:8080"
 
 
+@pytest.mark.thorough
+def test_time_is_up_remove(net, director):
+    director.services(service("10.8.0.11", "10.8.0.12"))
+    talks = [Talk(net), Talk(net)]
+    time.sleep(0.5)
+    drain = {"connections": "active", "timeout": 1, "interval": 0.2, "at_timeout": "remove"}
+    told = director.services(service("10.8.0.12"), state="replaced", drain=drain, check=True)
+    gone = director.services(service("10.8.0.12"), state="replaced", drain=drain)
+    assert gone["commands"] == [f"-e -t {VIP}:80 -r 10.8.0.11:8080 -m -w 0", f"-d -t {VIP}:80 -r 10.8.0.11:8080"]
+    assert (gone["draining"], gone["operations"]["drain_destination"], gone["operations"]["delete_destination"]) == ([], 1, 1)
+    assert told["commands"] == gone["commands"] and "10.8.0.11" not in director.rules()
+    for talk in talks:
+        talk.end()
+    # That of the destination which stayed was not touched.
+    assert [talk.error is None for talk in talks if talk.answers[0] == "10.8.0.12"] == [True]
+
+
+@pytest.mark.thorough
+def test_a_persistence_template_is_waited_for_only_if_asked(net, director):
+    bound = [dict(service(*addresses), persistence={"timeout": 300}) for addresses in (("10.8.0.11",), ("10.8.0.12",))]
+    director.services(bound[0])
+    assert once(net) == "10.8.0.11"
+    drain = {"connections": "all", "timeout": 1, "interval": 0.2, "at_timeout": "keep"}
+    kept = director.services(bound[1], state="replaced", drain=drain)
+    assert kept["draining"][0]["persistent_connections"] == 1
+    gone = director.services(bound[1], state="replaced", drain=dict(drain, connections="active"))
+    assert gone["commands"] == [f"-d -t {VIP}:80 -r 10.8.0.11:8080"]
+
+
+@pytest.mark.thorough
 def test_a_service_is_drained_before_it_goes(net, director):
     director.services(service("10.8.0.11"))
     talk = Talk(net)
@@ -184,6 +215,7 @@ def test_udp_is_not_drained_unless_asked(net, director):
     assert kept["draining"][0]["inactive_connections"] + kept["draining"][0]["active_connections"] >= 1
 
 
+@pytest.mark.thorough
 def test_facts_of_traffic(net, director):
     director.services(service("10.8.0.11"))
     talk = Talk(net)
@@ -215,6 +247,7 @@ def answered(client, port):
     return client.run(talk)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reuse, expire", [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_what_is_advised_of_a_port_that_is_used_again_is_true(net, director, reuse, expire):
     """Whether a client stays with its old destination, at weight 0: this kernel does what the advice says of it."""

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import snapshot
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NetstateError
 
 SERVICES = 60
+
+pytestmark = pytest.mark.thorough
 
 
 def wanted():

@@ -171,6 +171,8 @@ def test_unknown_names_are_refused():
 
 BEYOND_IPVSADM = {
     "-A -f 1\n-a -f 1 -r 10.1.0.1 -x 65536": "thresholds up to 65535",
+    "-A -t 10.0.0.1:80\n-a -t 10.0.0.1:80 -r 10.1.0.1:8080 -g": "with -g, ipvsadm gives a destination the port of its service",
+    "-A -t 10.0.0.1:80\n-a -t 10.0.0.1:80 -r 10.1.0.1:8080 -i": "with -i, ipvsadm gives a destination the port of its service",
 }
 
 
@@ -180,6 +182,12 @@ def test_what_ipvsadm_does_not_read_back(text, why):
     assert rules.parse_table(rules.render(table)) == table
     with pytest.raises(RulesError, match=why):
         rules.render(table, rules.IPVSADM)
+
+
+@pytest.mark.parametrize("service, way", [("-t 10.0.0.1:80", "-m"), ("-f 1", "-g"), ("-f 1", "-i")])
+def test_a_port_of_its_own_that_ipvsadm_keeps(service, way):
+    table = rules.parse_table(f"-A {service}\n-a {service} -r 10.1.0.1:8080 {way}")
+    assert "10.1.0.1:8080" in rules.render(table, rules.IPVSADM)
 
 
 def test_what_only_a_kernel_holds_has_words_in_our_dialect_alone():
