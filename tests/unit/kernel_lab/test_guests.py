@@ -74,14 +74,62 @@ def test_differences_between_catalogue_and_kernel(seen, lines):
     [
         (["up", "uml-9"], "no kernel 'uml-9'"),
         (["run", "uml-6.1", "--", "true"], "is not up"),
+        (["run", "uml-6.1", "--"], "there is no command"),
         (["console", "uml-6.1"], "was not started"),
+        (["observe", "uml-6.1"], "is not up"),
+        (["down", "uml-9"], "no kernel 'uml-9'"),
         (["--lab", "A", "list"], "name"),
+        (["--cache", "/dev/null", "fetch", "uml-6.1"], "the cache /dev/null cannot be written"),
     ],
 )
 def test_faults_are_one_line_and_status_1(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("NETSTATE_LAB_RUN", str(tmp_path))
     assert cli.main(words) == 1
-    assert said in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+
+
+def test_what_the_system_refuses_is_one_line_too(monkeypatch, capsys):
+    monkeypatch.setattr(cli.catalogue, "load", lambda: open("/proc/none"))
+    assert cli.main(["list"]) == 1
+    assert capsys.readouterr().err == "lab: [Errno 2] No such file or directory: '/proc/none'\n"
+
+
+@pytest.mark.parametrize("words", [["up", "uml-6.1"], ["run", "uml-6.1", "--", "true"], ["observe", "uml-6.1"], ["inventory"], ["console", "uml-6.1"], ["down"]])
+def test_without_root_guests_are_out_of_reach_and_not_absent(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("NETSTATE_LAB_RUN", str(tmp_path))
+    assert cli.main(words) == 3
+    assert "need root" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words, ended",
+    [
+        (["uml-6.1"], ["uml-6.1"]),
+        (["uml"], ["uml-5.10", "uml-6.1", "uml-6.12", "uml-7.2"]),
+        (["all"], []),
+        ([], []),
+    ],
+)
+def test_down_ends_what_the_names_stand_for(words, ended, where, monkeypatch):
+    """Without names `guests.down` ends everything, the lab with it."""
+    given = []
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(guests, "down", lambda places, kernels, names: given.extend([names]) or [])
+    monkeypatch.setattr(cli.places, "choose", lambda **options: where)
+    where.run.mkdir(parents=True)
+    assert cli.main(["down", *words]) == 0
+    assert given == [ended]
+    assert where.run.with_name(f"{where.lab}.lock").exists() is bool(ended)
+
+
+def test_down_of_a_guest_leaves_nothing_where_there_is_no_lab(where, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(cli.places, "choose", lambda **options: where)
+    assert cli.main(["down", "uml-6.1"]) == 0
+    assert not where.run.parent.exists()
 
 
 def test_list_shows_every_kernel(kernels, tmp_path, monkeypatch, capsys):
