@@ -5,7 +5,7 @@
 import os
 
 import pytest
-from kernel_lab import cli, command, guests, observe
+from kernel_lab import cli, guests, observe, process, state
 from kernel_lab.catalogue import Truth
 from kernel_lab.failure import LabError
 
@@ -28,8 +28,45 @@ def test_is_ready(console, ready):
 def test_a_failed_guest_shows_its_last_lines(where):
     where.guest("uml-6.1").mkdir(parents=True)
     (where.guest("uml-6.1") / "console").write_text("".join(f"line {number}\r\n" for number in range(100)))
-    assert guests.last_console_lines(where, "uml-6.1").splitlines() == [f"line {number}" for number in range(100 - command.LAST_LINES, 100)]
+    assert guests.last_console_lines(where, "uml-6.1").splitlines() == [f"line {number}" for number in range(100 - guests.CONSOLE_LINES, 100)]
     assert guests.last_console_lines(where, "uml-5.10") == "(its console is empty)"
+
+
+@pytest.fixture
+def starting(where, kernels):
+    """A guest that another command started and that is booting; as its process this one."""
+    kernel = kernels["uml-6.1"]
+    where.guest(kernel.name).mkdir(parents=True)
+    own = process.identify(os.getpid())
+    state.write(where, state.Guest(kernel.name, own.pid, own.started, "198.18.1.2", 22, "/python", "6.1.176"))
+    return kernel, where.guest(kernel.name) / "console"
+
+
+def test_up_waits_for_a_guest_whose_start_was_cut_short(where, starting, monkeypatch, capsys):
+    kernel, console = starting
+    tries = []
+
+    def console_text(places, name):
+        tries.append(name)
+        if len(tries) == 3:
+            console.write_text(f"lab: {name} is ready after 1 s\n")
+        return console.read_text() if console.exists() else ""
+
+    monkeypatch.setattr(guests, "console_text", console_text)
+    monkeypatch.setattr(guests.ssh, "answers", lambda places, guest: True)
+    guests.up(where, [(kernel, None)], 1)
+    assert len(tries) == 3
+    assert capsys.readouterr().err == "uml-6.1: was up already (Linux 6.1.176)\n"
+
+
+def test_up_ends_a_guest_that_never_answers_and_shows_its_console(where, starting, monkeypatch):
+    kernel, console = starting
+    console.write_text("stuck here\n")
+    killed = []
+    monkeypatch.setattr(guests.process, "kill", killed.append)
+    with pytest.raises(LabError, match="(?s)uml-6.1 did not answer within .*stuck here"):
+        guests.up(where, [(kernel, None)], 1, timeout=0.1)
+    assert killed == [process.identify(os.getpid())]
 
 
 def test_guests_need_a_python(where, monkeypatch):
