@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("inventory", help="print an Ansible inventory of the guests that are up")
     one = commands.add_parser("console", help="print what a guest's kernel and init said")
     one.add_argument("name", metavar="NAME")
-    one = commands.add_parser("down", help="end the named guests; without names, or with all, the lab with them")
+    one = commands.add_parser("down", help="end the named guests, or all; the lab goes with the last")
     one.add_argument("names", metavar="NAME", nargs="*")
     return parser
 
@@ -126,7 +126,7 @@ def _down(where: Places, kernels: Sequence[Kernel], names: Sequence[str]) -> Non
     guests.need_root()
     if chosen and not where.run.exists():
         return
-    with lock.held(_lab_lock(where), f"the lab {where.lab}", remove=not chosen):
+    with lock.held(_lab_lock(where), f"the lab {where.lab}", remove=lambda: not where.run.exists()):
         for name in guests.down(where, kernels, chosen):
             print(f"{name}: ended", file=sys.stderr)
     guests.remove_if_empty(where.run.parent)

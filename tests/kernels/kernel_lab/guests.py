@@ -176,7 +176,7 @@ def up(places: Places, wanted: Sequence[tuple[Kernel, Artifact]], at_once: int, 
 
 
 def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -> list[str]:
-    """End the named guests, or all and with them the lab: processes, taps, namespace, folders. The names of those that ran."""
+    """End the named guests, or all, and with the last one the lab: processes, taps, namespace, folders. The names of those that ran."""
     ending = names or state.names(places)
     ssh.end_masters(places, ending)
     ended = []
@@ -188,7 +188,7 @@ def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -
         shutil.rmtree(places.guest(name), ignore_errors=True)
         if name in index and network.exists(places):
             network.remove_tap(places, index[name])
-    if not names:
+    if not names or not state.names(places):
         network.remove(places)
         shutil.rmtree(places.run, ignore_errors=True)
     return ended

@@ -95,7 +95,7 @@ def ensure(*needs: dict[str, str]) -> None:
         return
     if os.geteuid() != 0 or not _present("apt-get"):
         raise Unavailable(f"missing programs; install these packages: {' '.join(packages)}")
-    with lock.held(INSTALLING, "installing programs", remove=True):
+    with lock.held(INSTALLING, "installing programs", remove=lambda: True):
         _install_missing(needs)
     left = missing(needs)
     if left:

@@ -159,7 +159,21 @@ def test_down_ends_what_the_names_stand_for(words, ended, where, monkeypatch):
     where.run.mkdir(parents=True)
     assert cli.main(["down", *words]) == 0
     assert given == [ended]
-    assert where.run.with_name(f"{where.lab}.lock").exists() is bool(ended)
+
+
+@pytest.mark.parametrize(
+    "names, left",
+    [(["uml-6.1"], ["uml-6.12"]), (["uml-6.1", "uml-6.12"], None), (["uml-6.1", "uml-5.10"], ["uml-6.12"]), ([], None)],
+)
+def test_the_lab_goes_with_its_last_guest(names, left, where, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(cli.places, "choose", lambda **options: where)
+    for name in ("uml-6.1", "uml-6.12"):
+        where.guest(name).mkdir(parents=True)
+    assert cli.main(["down", *names]) == 0
+    assert where.run.parent.exists() is (left is not None)
+    assert state.names(where) == (left or [])
+    assert where.run.with_name(f"{where.lab}.lock").exists() is (left is not None)
 
 
 def test_down_of_a_guest_leaves_nothing_where_there_is_no_lab(where, monkeypatch):
