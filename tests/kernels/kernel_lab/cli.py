@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Sequence
 
-from . import artifact, catalogue, fetch, guests, inventory, lock, observe, places, ssh, state
+from . import artifact, catalogue, command, fetch, guests, inventory, lock, observe, places, ssh, state
 from .catalogue import Kernel
 from .failure import LabError, Unavailable
 from .places import Places
@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("inventory", help="print an Ansible inventory of the guests that are up")
     one = commands.add_parser("console", help="print what a guest's kernel and init said")
     one.add_argument("name", metavar="NAME")
-    one = commands.add_parser("down", help="end the named guests, or all and the lab with them")
+    one = commands.add_parser("down", help="end the named guests, or all; the lab goes with the last")
     one.add_argument("names", metavar="NAME", nargs="*")
     return parser
 
@@ -82,6 +82,7 @@ def _lab_lock(where: Places) -> Path:
 
 
 def _guest(where: Places, name: str) -> state.Guest:
+    guests.need_root()
     guest = guests.running(where, name)
     if guest is None:
         raise LabError(f"{name} is not up in the lab {where.lab}: lab up {name}")
@@ -92,7 +93,7 @@ def _run(where: Places, name: str, words: Sequence[str]) -> int:
     words = list(words[1:] if words[:1] == ["--"] else words)
     if not words:
         raise LabError("run NAME -- COMMAND: there is no command")
-    return subprocess.run(ssh.words(where, _guest(where, name), words), check=False).returncode
+    return subprocess.run(ssh.words(where, _guest(where, name), words), check=False, env=command.environment()).returncode
 
 
 def _observe(where: Places, chosen: Sequence[Kernel]) -> int:
@@ -105,11 +106,13 @@ def _observe(where: Places, chosen: Sequence[Kernel]) -> int:
 
 
 def _inventory(where: Places, kernels: Sequence[Kernel]) -> None:
+    guests.need_root()
     running = [(kernel, guests.running(where, kernel.name)) for kernel in kernels]
     sys.stdout.write(inventory.yaml(inventory.tree(where, [(kernel, guest) for kernel, guest in running if guest])))
 
 
 def _console(where: Places, name: str) -> None:
+    guests.need_root()
     path = state.console(where, name)
     if not path.exists():
         raise LabError(f"{name} was not started in the lab {where.lab}")
@@ -117,10 +120,14 @@ def _console(where: Places, name: str) -> None:
 
 
 def _down(where: Places, kernels: Sequence[Kernel], names: Sequence[str]) -> None:
-    catalogue.choose(kernels, names)
+    chosen = [kernel.name for kernel in catalogue.choose(kernels, names)]
+    if "all" in names:
+        chosen = []
     guests.need_root()
-    with lock.held(_lab_lock(where), f"the lab {where.lab}", remove=not names):
-        for name in guests.down(where, kernels, names):
+    if chosen and not where.run.exists():
+        return
+    with lock.held(_lab_lock(where), f"the lab {where.lab}", remove=lambda: not where.run.exists()):
+        for name in guests.down(where, kernels, chosen):
             print(f"{name}: ended", file=sys.stderr)
     guests.remove_if_empty(where.run.parent)
 
@@ -157,6 +164,9 @@ def main(words: Sequence[str] | None = None) -> int:
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
         return 3 if isinstance(error, Unavailable) else 1
+    except OSError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("lab: interrupted; `lab down` ends what was started", file=sys.stderr)
         return 130

@@ -20,6 +20,11 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 Word = Union[str, Path]
 
 
+def environment() -> dict[str, str]:
+    """For every program that the lab runs."""
+    return dict(os.environ, LC_ALL="C.UTF-8", PATH=PATH)
+
+
 def last_lines(text: str, count: int = LAST_LINES) -> str:
     return "\n".join(text.rstrip().splitlines()[-count:])
 
@@ -38,12 +43,11 @@ def _finish(child: subprocess.Popen[bytes], timeout: float) -> tuple[bytes, byte
 
 def run(words: Sequence[Word], cwd: Path | None = None, timeout: float = 600, log: Path | None = None) -> str:
     """Run to the end and return standard output. With `log`, all output goes there instead and the answer is empty."""
-    environment = dict(os.environ, LC_ALL="C.UTF-8", PATH=PATH)
     arguments = [str(word) for word in words]
     with contextlib.ExitStack() as stack:
         sink = stack.enter_context(log.open("ab")) if log else subprocess.PIPE
         try:
-            child = subprocess.Popen(arguments, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True)
+            child = subprocess.Popen(arguments, cwd=cwd, env=environment(), stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True)
             out, err = _finish(child, timeout)
         except FileNotFoundError as error:
             raise LabError(f"{arguments[0]} is not installed (needed for: {' '.join(arguments)})") from error

@@ -90,9 +90,9 @@ def _build(package: str, deb: Path, configuration: Path, patch: Path | None, fin
         shutil.rmtree(scratch / "usr")
 
 
-def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh: bool) -> Artifact:
+def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite]) -> Artifact:
     tools.ensure(tools.BUILD)
-    package, deb = suite_of(kernel.suite).obtain(kernel.package, refresh)[0]
+    package, deb = suite_of(kernel.suite).obtain(kernel.package)[0]
     final = _folder(kernel, cache, package.version)
     if not (final / "linux").exists():
         print(f"building {kernel.name} from {package.name} {package.version}; minutes; progress in {_log(final)}", file=sys.stderr)

@@ -55,10 +55,10 @@ def support_suite(suite: str) -> str:
     return suite.partition("-")[0]
 
 
-def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh: bool) -> Artifact:
-    obtained = suite_of(kernel.suite).obtain(kernel.package, refresh)
+def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite]) -> Artifact:
+    obtained = suite_of(kernel.suite).obtain(kernel.package)
     versions = {package.name: package.version for package, _path in obtained}
-    (_package, busybox), *_others = suite_of(support_suite(kernel.suite)).obtain("busybox-static", refresh)
+    (_package, busybox), *_others = suite_of(support_suite(kernel.suite)).obtain("busybox-static")
     final = cache / "kernels" / f"{kernel.name}-{versions[kernel.package]}"
     with appearing(final) as scratch:
         unpack([path for _package, path in obtained], scratch)

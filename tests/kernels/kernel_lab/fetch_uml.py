@@ -15,6 +15,8 @@ from .failure import LabError
 from .suite import Suite
 from .unpack import appearing, unpack
 
+LIBC = "libc6"
+
 
 def _only(folder: Path, pattern: str, what: str) -> Path:
     found = sorted(folder.glob(pattern))
@@ -43,13 +45,13 @@ def _place_modules(scratch: Path) -> str:
     return packed.name
 
 
-def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite], refresh: bool) -> Artifact:
-    obtained = suite_of(kernel.suite).obtain(kernel.package, refresh)
+def fetch(kernel: Kernel, cache: Path, suite_of: Callable[[str], Suite]) -> Artifact:
+    obtained = suite_of(kernel.suite).obtain(kernel.package)
     debs = {package.name: path for package, path in obtained}
     versions = {package.name: package.version for package, _path in obtained}
     libc: dict[str, Path] = {}
     if kernel.libc_suite:
-        for package, path in suite_of(kernel.libc_suite).obtain("libc6", refresh):
+        for package, path in suite_of(kernel.libc_suite).obtain(LIBC):
             libc[package.name] = path
             versions[package.name] = package.version
     final = cache / "kernels" / f"{kernel.name}-{versions[kernel.package]}"

@@ -21,15 +21,22 @@ from .failure import LabError, Unavailable
 from .places import GUEST_SCRIPTS, Places
 from .state import Guest
 
+# A panic says why in its first line; registers, stack and calls follow.
+CONSOLE_LINES = 40
+
 
 @dataclass(frozen=True)
 class Starting:
-    """A guest that was started and has not answered yet. Times are of the monotonic clock."""
+    """A guest that was started and has not answered yet. Times are of the monotonic clock; `found` if an earlier command started it."""
 
     kernel: Kernel
     guest: Guest
     since: float
     until: float
+    found: bool = False
+
+    def took(self) -> float:
+        return time.monotonic() - self.since
 
 
 def need_root() -> None:
@@ -80,6 +87,11 @@ def _folder(places: Places, kernel: Kernel, environment: str) -> Path:
     return folder
 
 
+def _wait_for(kernel: Kernel, guest: Guest, timeout: float | None, found: bool = False) -> Starting:
+    now = time.monotonic()
+    return Starting(kernel, guest, now, now + (timeout or boot.timeout(kernel)), found)
+
+
 def start(places: Places, kernel: Kernel, artifact: Artifact, timeout: float | None) -> Starting:
     """Start the guest's process and remember it."""
     if kernel.is_uml:
@@ -105,8 +117,7 @@ def start(places: Places, kernel: Kernel, artifact: Artifact, timeout: float | N
     address, port = network.ssh_end(kernel)
     guest = Guest(kernel.name, identity.pid, identity.started, address, port, str(places.python), artifact.release)
     state.write(places, guest)
-    now = time.monotonic()
-    return Starting(kernel, guest, now, now + (timeout or boot.timeout(kernel)))
+    return _wait_for(kernel, guest, timeout)
 
 
 def console_text(places: Places, name: str) -> str:
@@ -115,7 +126,7 @@ def console_text(places: Places, name: str) -> str:
 
 
 def last_console_lines(places: Places, name: str) -> str:
-    return command.last_lines(console_text(places, name)) or "(its console is empty)"
+    return command.last_lines(console_text(places, name), CONSOLE_LINES) or "(its console is empty)"
 
 
 def is_ready(console: str, name: str) -> bool:
@@ -125,33 +136,29 @@ def is_ready(console: str, name: str) -> bool:
 
 def _verdict(places: Places, one: Starting) -> str | None:
     """What became of a starting guest: None while that is open, an empty text when it answers, else what failed."""
-    took = time.monotonic() - one.since
     if not process.runs(one.guest.process):
-        return f"{one.kernel.name} ended after {took:.1f} s"
+        return f"{one.kernel.name} ended after {one.took():.1f} s"
     # A try by ssh waits for its answer, which would hold up the other guests: not before the guest says that it is ready.
     if is_ready(console_text(places, one.kernel.name), one.kernel.name) and ssh.answers(places, one.guest):
         return ""
     if time.monotonic() > one.until:
-        return f"{one.kernel.name} did not answer within {took:.0f} s"
+        return f"{one.kernel.name} did not answer within {one.took():.0f} s"
     return None
 
 
-def up(places: Places, wanted: Sequence[tuple[Kernel, Artifact]], at_once: int, timeout: float | None = None) -> dict[str, float]:
-    """Start the guests that do not run, a few at a time, and wait until each answers by ssh. Seconds by name.
+def up(places: Places, wanted: Sequence[tuple[Kernel, Artifact]], at_once: int, timeout: float | None = None) -> None:
+    """Start the guests that do not run, a few at a time, and wait until each answers by ssh: also those of an `up` that was cut short.
 
     Raises LabError after all were tried, with the last console lines of each that failed; those that answer stay up.
     """
     waiting = list(wanted)
     starting: list[Starting] = []
-    took: dict[str, float] = {}
     failures: list[str] = []
     while waiting or starting:
         while waiting and len(starting) < at_once:
             kernel, artifact = waiting.pop(0)
-            if running(places, kernel.name):
-                print(f"{kernel.name}: was up already", file=sys.stderr)
-                continue
-            starting.append(start(places, kernel, artifact, timeout))
+            guest = running(places, kernel.name)
+            starting.append(_wait_for(kernel, guest, timeout, found=True) if guest else start(places, kernel, artifact, timeout))
         for one in list(starting):
             verdict = _verdict(places, one)
             if verdict is None:
@@ -161,16 +168,15 @@ def up(places: Places, wanted: Sequence[tuple[Kernel, Artifact]], at_once: int, 
                 failures.append(f"{verdict}; its console ended with:\n{last_console_lines(places, one.kernel.name)}")
                 process.kill(one.guest.process)
                 continue
-            took[one.kernel.name] = time.monotonic() - one.since
-            print(f"{one.kernel.name}: up after {took[one.kernel.name]:.1f} s (Linux {one.guest.release})", file=sys.stderr)
+            how = "was up already" if one.found else f"up after {one.took():.1f} s"
+            print(f"{one.kernel.name}: {how} (Linux {one.guest.release})", file=sys.stderr)
         time.sleep(0.05)
     if failures:
         raise LabError("\n\n".join(failures))
-    return took
 
 
 def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -> list[str]:
-    """End the named guests, or all and with them the lab: processes, taps, namespace, folders. The names of those that ran."""
+    """End the named guests, or all, and with the last one the lab: processes, taps, namespace, folders. The names of those that ran."""
     ending = names or state.names(places)
     ssh.end_masters(places, ending)
     ended = []
@@ -182,7 +188,7 @@ def down(places: Places, kernels: Sequence[Kernel], names: Sequence[str] = ()) -
         shutil.rmtree(places.guest(name), ignore_errors=True)
         if name in index and network.exists(places):
             network.remove_tap(places, index[name])
-    if not names:
+    if not names or not state.names(places):
         network.remove(places)
         shutil.rmtree(places.run, ignore_errors=True)
     return ended

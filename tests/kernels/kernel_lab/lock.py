@@ -9,7 +9,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Iterator
+from typing import IO, Callable, Iterator
 
 
 def _open(path: Path) -> IO[str]:
@@ -29,8 +29,8 @@ def _is_at(handle: IO[str], path: Path) -> bool:
 
 
 @contextmanager
-def held(path: Path, what: str, remove: bool = False) -> Iterator[None]:
-    """Hold the lock at `path`, saying so when another process has to be waited for. With `remove` the file goes at the end."""
+def held(path: Path, what: str, remove: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Hold the lock at `path`, saying so when another process has to be waited for. The file goes if `remove` says so at the end."""
     while True:
         with _open(path) as handle:
             try:
@@ -43,6 +43,6 @@ def held(path: Path, what: str, remove: bool = False) -> Iterator[None]:
             try:
                 yield
             finally:
-                if remove:
+                if remove():
                     path.unlink(missing_ok=True)
             return

@@ -29,7 +29,7 @@ def observe(places: Places, guest: Guest) -> Mapping[str, Any]:
     # By standard input: a guest keeps seeing a file of the machine as it was when it first read it.
     with (GUEST_SCRIPTS / "observe.py").open("rb") as script:
         words = ssh.words(places, guest, [guest.python, "-I", "-"])
-        done = subprocess.run(words, stdin=script, capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(words, stdin=script, capture_output=True, timeout=PATIENCE, check=False, env=command.environment())
     if done.returncode:
         raise LabError(f"{guest.name}: observing failed:\n{command.last_lines(done.stderr.decode(errors='replace'))}")
     seen: Mapping[str, Any] = json.loads(done.stdout)

@@ -83,6 +83,6 @@ def choose(  # pylint: disable=dangerous-default-value
         lab=name,
         # The guests see these paths too, so they are made absolute; the interpreter's own link is kept, a virtual environment lives by it.
         cache=Path(os.path.abspath(cache or environment.get("NETSTATE_LAB_CACHE") or default_cache)),
-        run=_run_base(environment) / name,
+        run=Path(os.path.abspath(_run_base(environment) / name)),
         python=Path(os.path.abspath(python or environment.get("NETSTATE_LAB_PYTHON") or default_python)),
     )

@@ -14,7 +14,6 @@ from . import command
 from .places import Places
 from .state import Guest
 
-# connect.py runs by the machine's own Python: it must not depend on which virtual environment is active.
 CONNECT = Path(__file__).resolve().parent / "connect.py"
 
 
@@ -29,6 +28,7 @@ def make_keys(places: Places) -> None:
 
 def options(places: Places) -> list[str]:
     """Options for ssh, sftp and scp alike. The machine's and the user's own configuration play no part."""
+    # -S: it needs nothing but the standard library, and looking for more takes time.
     connect = shlex.join([sys.executable, "-S", str(CONNECT), places.namespace])
     values = [
         f"ProxyCommand={connect} %h %p",
@@ -53,8 +53,13 @@ def answers(places: Places, guest: Guest, patience: int = 5) -> bool:
     """Whether the guest runs a command that came by ssh."""
     try:
         tried = subprocess.run(
-            words(places, guest, ["true"], patience), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=patience * 4,
+            words(places, guest, ["true"], patience),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=patience * 4,
             check=False,
+            env=command.environment(),
         )
     except subprocess.TimeoutExpired:
         return False
@@ -74,4 +79,5 @@ def end_masters(places: Places, names: Sequence[str]) -> None:
             stderr=subprocess.DEVNULL,
             timeout=20,
             check=False,
+            env=command.environment(),
         )

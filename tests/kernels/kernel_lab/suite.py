@@ -7,6 +7,7 @@ The machine's own apt state is neither read (but for proxies and the like) nor c
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -24,11 +25,12 @@ EXACT_DEPENDENCY = re.compile(r"([a-z0-9][a-z0-9+.-]+) \(= ([^)]+)\)")
 
 @dataclass(frozen=True)
 class Package:
-    """A package at one version."""
+    """A package at one version. `sha256` is of its file."""
 
     name: str
     version: str
     depends: str = ""
+    sha256: str = ""
 
 
 def parse_show(text: str) -> Package:
@@ -38,7 +40,7 @@ def parse_show(text: str) -> Package:
         key, separator, value = line.partition(": ")
         if separator and not line.startswith(" "):
             fields.setdefault(key, value)
-    return Package(fields["Package"], fields["Version"], fields.get("Depends", ""))
+    return Package(fields["Package"], fields["Version"], fields.get("Depends", ""), fields.get("SHA256", ""))
 
 
 def exact_dependencies(package: Package) -> tuple[str, ...]:
@@ -112,14 +114,14 @@ class Suite:
         return tuple(found.values())
 
     def download(self, package: Package) -> Path:
-        """The package's file, fetched and verified by apt unless it lies in the cache already."""
+        """The package's file, fetched and verified by apt unless it lies in the cache already, whole."""
         name = f"{package.name}_{package.version.replace(':', '%3a')}"
-        found = sorted(self.debs.glob(f"{name}_*.deb"))
-        if found:
-            return found[0]
+        for found in self.debs.glob(f"{name}_*.deb"):
+            if hashlib.sha256(found.read_bytes()).hexdigest() == package.sha256:
+                return found
         self.debs.mkdir(parents=True, exist_ok=True)
         # A file under its final name is complete and verified: it gets there by renaming.
-        folder = Path(tempfile.mkdtemp(prefix=f".fetch-{self.name}-", dir=self.debs))
+        folder = Path(tempfile.mkdtemp(prefix=f".fetch-{self.name}.", dir=self.debs))
         try:
             print(f"fetching {package.name} {package.version} from {self.name}", file=sys.stderr)
             command.run(["apt-get", *self._options(), "download", f"{package.name}={package.version}"], cwd=folder, timeout=1800)
@@ -130,14 +132,21 @@ class Suite:
 
     def _sweep(self) -> None:
         """Remove what a killed process left of a download; the suite's lock is held."""
-        for left in self.debs.glob(f".fetch-{self.name}-*"):
+        # The dot ends the suite's name: trixie-backports may be fetching meanwhile.
+        for left in self.debs.glob(f".fetch-{self.name}.*"):
             shutil.rmtree(left, ignore_errors=True)
 
-    def obtain(self, name: str, refresh: bool = False) -> tuple[tuple[Package, Path], ...]:
+    def newest(self, name: str) -> tuple[Package, ...]:
+        """The package and its pinned parts as the archive has them now, by lists that are read anew. Fetches no package."""
+        with lock.held(self.lock, f"the packages of {self.name}"):
+            self.refresh(force=True)
+            return self.parts(name)
+
+    def obtain(self, name: str) -> tuple[tuple[Package, Path], ...]:
         """The package and its pinned parts with their files. Waits for another process that uses the same lists."""
         with lock.held(self.lock, f"the packages of {self.name}"):
             self._sweep()
-            self.refresh(refresh)
+            self.refresh()
             try:
                 return tuple((package, self.download(package)) for package in self.parts(name))
             except LabError:

@@ -10,8 +10,11 @@ import sys
 from pathlib import Path
 from typing import Callable, Sequence
 
-from . import command
+from . import command, lock
 from .failure import LabError, Unavailable
+
+# apt waits for another apt that installs, but not for one that reads lists: labs that start together do both.
+INSTALLING = Path("/run/lock/netstate-kernel-lab-install")
 
 # Program or file -> Debian package.
 FETCH: dict[str, str] = {
@@ -74,6 +77,17 @@ def _install(packages: Sequence[str]) -> None:
         command.run(words, timeout=900)
 
 
+def _install_missing(needs: Sequence[dict[str, str]]) -> None:
+    packages = missing(needs)
+    if not packages:
+        return  # The process that was waited for has brought them.
+    print(f"installing {' '.join(packages)}", file=sys.stderr)
+    try:
+        _install(packages)
+    except LabError as error:
+        raise Unavailable(f"missing programs, and {error}") from error
+
+
 def ensure(*needs: dict[str, str]) -> None:
     """Install the missing packages, or say which they are."""
     packages = missing(needs)
@@ -81,11 +95,8 @@ def ensure(*needs: dict[str, str]) -> None:
         return
     if os.geteuid() != 0 or not _present("apt-get"):
         raise Unavailable(f"missing programs; install these packages: {' '.join(packages)}")
-    print(f"installing {' '.join(packages)}", file=sys.stderr)
-    try:
-        _install(packages)
-    except LabError as error:
-        raise Unavailable(f"missing programs, and {error}") from error
+    with lock.held(INSTALLING, "installing programs", remove=lambda: True):
+        _install_missing(needs)
     left = missing(needs)
     if left:
         raise LabError(f"installed, but still not found: what {' '.join(left)} should bring")

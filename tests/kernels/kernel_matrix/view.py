@@ -12,10 +12,14 @@ from . import tables
 # What passes while nothing happens to an entry.
 _FLEETING = frozenset(["timeout", "use"])
 _LINE = re.compile(r"ipv[46]\s+\d+\s+\S+\s+\d+\s+(?:\d+\s)?(?P<rest>.*)")
+_COUNT = re.compile(r"(\d+) flow entries have been shown")
 
 
 def by_command(result: t.Mapping[str, t.Any], table: str) -> dict[str, str]:
-    """Name to entry from the output of ``conntrack -L -o extended,id``, whole but for its timeout and use count."""
+    """Name to entry from the output of ``conntrack -L -o extended,id``, whole but for its timeout and use count.
+
+    The command's own count must agree: of a command that failed an empty table would be believed.
+    """
     found: dict[str, str] = {}
     known = tables.names(table)
     for line in result["stdout_lines"]:
@@ -28,6 +32,8 @@ def by_command(result: t.Mapping[str, t.Any], table: str) -> dict[str, str]:
         name = known[source.group(1) if source else "", int(zone.group(1)) if zone else 0]
         assert name not in found, f"two entries look like {name}"
         found[name] = entry
+    counts = [int(count) for count in _COUNT.findall("\n".join(result["stdout_lines"]))]
+    assert counts == [len(found)], f"{len(found)} entries were read of {result['stdout_lines']}"
     return found
 
 

@@ -6,6 +6,7 @@ import pytest
 from kernel_lab import artifact, fetch, fetch_built, fetch_distribution, unpack
 from kernel_lab.artifact import Artifact
 from kernel_lab.failure import LabError
+from kernel_lab.suite import Package
 
 
 def test_a_build_is_named_by_source_and_configuration():
@@ -65,6 +66,52 @@ def test_the_cache_answers_for_the_same_recipe_only(where, kernels, tmp_path):
     artifact.write(where.cache, kernel, made)
     image.unlink()
     assert artifact.read(where.cache, kernel) is None
+
+
+@pytest.fixture
+def archive(monkeypatch, tmp_path):
+    """An archive whose newest versions are set by the test; what is fetched from it, in order."""
+
+    class Archive:
+        def __init__(self):
+            self.versions = {"user-mode-linux": "1", "libc6": "1"}
+            self.fetched = []
+
+        def newest(self, name):
+            return (Package(name, self.versions[name]),)
+
+        def method(self, kernel, cache, suite_of):
+            self.fetched.append(kernel.name)
+            image = tmp_path / "image"
+            image.touch()
+            return Artifact(str(image), kernel.release, "", dict(self.versions), kernel.recipe())
+
+    archive = Archive()
+    monkeypatch.setattr(fetch, "_suites", lambda places: lambda name: archive)
+    monkeypatch.setattr(fetch.tools, "ensure", lambda *needs: None)
+    monkeypatch.setitem(fetch.METHODS, "uml", archive.method)
+    return archive
+
+
+@pytest.mark.parametrize(
+    "versions, times",
+    [({}, 1), ({"user-mode-linux": "2"}, 2), ({"libc6": "2"}, 2)],
+)
+def test_refresh_fetches_what_is_newer_and_nothing_twice(where, kernels, archive, versions, times):
+    kernel = kernels["uml-6.12"]
+    fetch.fetch(where, kernel)
+    archive.versions = {**archive.versions, **versions}
+    fetch.fetch(where, kernel)
+    assert archive.fetched == [kernel.name]
+    made = fetch.fetch(where, kernel, refresh=True)
+    assert archive.fetched == [kernel.name] * times
+    assert made.packages == archive.versions
+
+
+def test_a_cache_that_cannot_be_is_named(where, kernels):
+    where.cache.write_text("a file")
+    with pytest.raises(LabError, match=rf"{where.cache} cannot be written: .*--cache"):
+        fetch.fetch(where, kernels["uml-6.1"])
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path):

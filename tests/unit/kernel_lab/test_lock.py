@@ -39,7 +39,7 @@ def test_a_lock_waits_for_its_holder_and_outlives_its_death(tmp_path, capsys):
 
 def test_a_lock_can_take_its_file_away(tmp_path):
     path = tmp_path / "deep" / "l"
-    with lock.held(path, "it", remove=True):
+    with lock.held(path, "it", remove=lambda: True):
         assert path.exists()
     assert not path.exists()
     with lock.held(path, "it"):

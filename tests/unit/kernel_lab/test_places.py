@@ -23,6 +23,13 @@ def test_environment_then_options():
     assert (chosen.lab, str(chosen.cache), str(chosen.python), str(chosen.run)) == ("two", "/c2", "/p2", "/r/two")
 
 
+def test_relative_folders_are_made_absolute(tmp_path, monkeypatch):
+    """A guest sees these paths from another folder."""
+    monkeypatch.chdir(tmp_path)
+    chosen = places.choose({"NETSTATE_LAB_RUN": "r", "NETSTATE_LAB_CACHE": "c", "NETSTATE_LAB_PYTHON": "p"})
+    assert (chosen.run, chosen.cache, chosen.python) == (tmp_path / "r" / "lab", tmp_path / "c", tmp_path / "p")
+
+
 def test_labs_share_the_cache_and_nothing_else():
     one, two = places.choose({}, lab="one"), places.choose({}, lab="two")
     assert one.cache == two.cache

@@ -39,5 +39,15 @@ def test_an_entry_of_another_zone_is_not_taken_for_one_of_this():
         view.by_command(shown(LINES["1"].replace("zone=1", "zone=9")), "zoned")
 
 
+def test_an_empty_table_is_empty():
+    assert view.by_command(shown(), "zoned") == {}
+
+
+@pytest.mark.parametrize("lines", [[], ["sh: conntrack: not found"], shown(LINES["1"])["stdout_lines"][:-1], shown()["stdout_lines"] + [LINES["1"]]])
+def test_what_the_command_did_not_count_is_not_believed(lines):
+    with pytest.raises(AssertionError, match="entries were read of"):
+        view.by_command({"stdout_lines": lines}, "zoned")
+
+
 def test_ids():
     assert view.ids(view.by_command(shown(*LINES.values()), "zoned")) == {"1": 2369631332, "1-v6-original": 1382006821, "0-shared": 5}
