@@ -18,3 +18,7 @@ def test_source_is_a_namespace_of_its_own(kernel, results):
 def test_it_is_that_kernel(run):
     assert run.release == run.results["facts"]["ansible_facts"]["conntrack"]["kernel"]
     assert run.release.startswith(run.kernel.series + ".")
+
+
+def test_the_catalogue_is_true(run):
+    assert run.observed == f"{run.kernel.name}: as the catalogue says"

@@ -115,7 +115,7 @@ def choose(kernels: Sequence[Kernel], names: Sequence[str]) -> tuple[Kernel, ...
     """The kernels so named, `all` for every one and `uml`, `uml-built` or `qemu` for every one that runs so."""
     chosen = []
     for name in names:
-        found = [k for k in kernels if name in ("all", k.name) or (name == k.runs)]
+        found = [k for k in kernels if name in ("all", k.name, k.runs)]
         if not found:
             raise LabError(f"no kernel {name!r}; there are {', '.join(k.name for k in kernels)}")
         chosen += [kernel for kernel in found if kernel not in chosen]

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,13 +27,13 @@ class Run:
     """What came of one kernel. With ``failure`` or ``impossible`` (why) there are no results.
 
     :ivar results: step to result
-    :ivar seconds: from the start of the boot to the end of the play
+    :ivar observed: what ``lab observe`` said: whether the kernel does what the catalogue says, IPVS too, seen by other code than the product's
     """
 
     kernel: Kernel
     release: str = ""
     results: play.Results = field(default_factory=dict)
-    seconds: float = 0.0
+    observed: str = ""
     failure: str = ""
     impossible: str = ""
 
@@ -97,23 +96,29 @@ class Fleet:
         with self._start([sys.executable, str(LAB), *words], env=self._environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True) as lab:
             out, err = lab.communicate()
         if lab.returncode:
-            raise LabFailed(lab.returncode, err.strip() or f"lab {' '.join(words)} ended with status {lab.returncode}")
+            raise LabFailed(lab.returncode, (err + out).strip() or f"lab {' '.join(words)} ended with status {lab.returncode}")
         return out
 
     def _run(self, kernel: Kernel) -> Run:
         try:
             # Apart from `up`, which lets one boot at a time: a build must not keep the others waiting.
             self._lab("fetch", kernel.name)
-            began = time.monotonic()
             try:
                 self._lab("up", kernel.name)
                 release = self._lab("run", kernel.name, "--", "uname", "-r").strip()
                 todo = steps.zoned() if kernel.truth.zones else steps.zoneless()
                 results = play.run(self._folder / kernel.name, self._lab("inventory"), kernel.name, todo, self._start)
+                observed = self._observe(kernel)
             finally:
                 self._lab("down", kernel.name)
-            return Run(kernel, release, results, time.monotonic() - began)
+            return Run(kernel, release, results, observed)
         except LabFailed as error:
             return Run(kernel, impossible=str(error)) if error.status == IMPOSSIBLE else Run(kernel, failure=str(error))
         except play.PlayFailed as error:
             return Run(kernel, failure=str(error))
+
+    def _observe(self, kernel: Kernel) -> str:
+        try:
+            return self._lab("observe", kernel.name).strip()
+        except LabFailed as error:
+            return str(error)
