@@ -61,3 +61,32 @@ def test_no_interface(director):
     result = director.module("settings", timeouts={"tcp": 950}, master={"interface": "nope0"})
     assert result["failed"] and (result["errno"], result["reason"]) == ("ENODEV", "no_interface")
     assert (result["changed"], result["commands"]) == (True, ["--set 950 0 0"])
+
+
+@pytest.mark.thorough
+def test_a_daemon_with_an_ipv6_group(wired):
+    wired.command("ip", "address", "add", "2001:db8::1/64", "dev", "d0", "nodad")
+    wanted = {"interface": "d0", "group": "FF02::99", "port": 9001}
+    told = wired.module("settings", check=True, master=wanted)
+    assert told["changed"] and daemons(wired) == []
+    done = wired.module("settings", master=wanted)
+    assert not done["failed"], done
+    assert daemons(wired)[0].startswith("master sync daemon (mcast=d0, syncid=0,") and "group=ff02::99, port=9001" in daemons(wired)[0]
+    assert wired.module("settings", master=wanted)["changed"] is False
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "options, option",
+    [
+        ({"timeouts": {"tcp": 0}}, "timeouts.tcp"),
+        ({"timeouts": {"udp": -1}}, "timeouts.udp"),
+        ({"master": {"state": "absent", "interface": "lo"}}, "master.interface"),
+        ({"backup": {"interface": "lo", "syncid": 256}}, "backup.syncid"),
+        ({"master": {"interface": "lo", "group": "10.0.0.1"}}, "master.group"),
+    ],
+)
+def test_refused_before_anything_is_sent(director, options, option):
+    result = director.module("settings", **{"timeouts": {"tcp": 777}, **options})
+    assert result["failed"] and result["option"] == option and option + ": " in result["msg"]
+    assert director.ipvsadm("-L", "--timeout").strip().endswith("900 120 300")
