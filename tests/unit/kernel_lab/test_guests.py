@@ -3,6 +3,7 @@
 """What can be said of guests without one."""
 
 import os
+from pathlib import Path
 
 import pytest
 from kernel_lab import cli, guests, observe, process, state
@@ -128,12 +129,14 @@ def test_faults_are_one_line_and_status_1(words, said, tmp_path, monkeypatch, ca
 
 
 def test_what_the_system_refuses_is_one_line_too(monkeypatch, capsys):
-    monkeypatch.setattr(cli.catalogue, "load", lambda: open("/proc/none"))
+    monkeypatch.setattr(cli.catalogue, "load", lambda: Path("/proc/none").read_text())
     assert cli.main(["list"]) == 1
     assert capsys.readouterr().err == "lab: [Errno 2] No such file or directory: '/proc/none'\n"
 
 
-@pytest.mark.parametrize("words", [["up", "uml-6.1"], ["run", "uml-6.1", "--", "true"], ["observe", "uml-6.1"], ["inventory"], ["console", "uml-6.1"], ["down"]])
+@pytest.mark.parametrize(
+    "words", [["up", "uml-6.1"], ["run", "uml-6.1", "--", "true"], ["observe", "uml-6.1"], ["inventory"], ["console", "uml-6.1"], ["down"]]
+)
 def test_without_root_guests_are_out_of_reach_and_not_absent(words, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv("NETSTATE_LAB_RUN", str(tmp_path))
