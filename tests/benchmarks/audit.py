@@ -45,9 +45,10 @@ Written by `make bench-audit`; no figure was typed by hand.
 ## The whole run
 
 {hosts} hosts that are all this machine, by local connection. Each row is `ansible-playbook` on all of them, medians of {rounds} rounds in which
-the playbooks ran in turn. Processor time is that of all processes, over the number of hosts; Ansible's start is in it. The *target's* is that of the module's
-interpreter and what it starts, told by bash's `time` around it; the *controller's* is the rest, with the shells of the connection, which over ssh would be the
-target's. `setup` gathers its default subset, the audit runs with its default options, and all become root (who is root already).
+the playbooks ran in turn. Processor time is that of all processes, over the number of hosts; Ansible's start is in it. The *target's* is that of
+the module's interpreter and what it starts, told by bash's `time` around it; the *controller's* is the rest, with the shells of the connection,
+which over ssh would be the target's. `setup` gathers its default subset, the audit runs with its default options, and all become root (who is root
+already).
 
 | Playbook | Forks | Wall time | Processor time for each host | Controller | Target | ÷ setup |
 |---|---|---|---|---|---|---|

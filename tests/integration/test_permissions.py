@@ -74,7 +74,11 @@ def _assert_not_permitted(results: dict[str, dict[str, t.Any]]) -> None:
     assert (facts["available"], facts["reason"]) == (False, "not_permitted")
     assert "CAP_NET_ADMIN" in facts["reason_text"]
     assert facts["settings"]["nf_conntrack_max"] > 0
-    assert not {"table", "statistics", "zones", "protocols"} & set(facts)
+    # How full it is, everybody may know.
+    assert facts["table"]["max"] == facts["settings"]["nf_conntrack_max"]
+    assert facts["table"]["count"] == facts["settings"]["nf_conntrack_count"] > 0
+    assert facts["table"]["expectations"] is None
+    assert not {"statistics", "zones", "protocols"} & set(facts)
     assert (facts["capabilities"]["zone_filter"], facts["capabilities"]["source"]) == ("unknown", "none")
     for name in ("info", "check", "flush", "all"):
         result = results[name]

@@ -129,7 +129,7 @@ def test_faults_are_one_line_and_status_1(words, said, tmp_path, monkeypatch, ca
 
 
 def test_what_the_system_refuses_is_one_line_too(monkeypatch, capsys):
-    monkeypatch.setattr(cli.catalogue, "load", Path("/proc/none").read_text)
+    monkeypatch.setattr(cli.catalogue, "load", lambda: Path("/proc/none").read_text())
     assert cli.main(["list"]) == 1
     assert capsys.readouterr().err == "lab: [Errno 2] No such file or directory: '/proc/none'\n"
 
