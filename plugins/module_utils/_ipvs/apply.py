@@ -10,6 +10,7 @@ meanwhile; a step that finds it changed makes everything be read and planned ane
 from __future__ import annotations
 
 import collections
+import contextlib
 import errno
 import itertools
 import time
@@ -21,7 +22,7 @@ from .model import Key, Table
 from .plan import Goal, Step, Waiting
 from .snapshot import Snapshot
 
-ROUNDS = 5
+ROUNDS = 5  # of planning anew
 BATCH = 200
 
 # What says that somebody else was there first.
@@ -167,20 +168,20 @@ class Reconciler:
     def _carry_out(self, found: Snapshot) -> None:
         goal = self._goal
         end = self._clock.monotonic() + goal.drain.timeout
-        last: list[Step] = []
         while True:
             is_late = self._clock.monotonic() >= end
+            awaited = self._waiting
             now = plan.plan(goal, found.table, found.activity, is_late)
             self._after, self._waiting = self._concerned(found.table), now.waiting
             if now.steps:
-                self._count_rounds(now.steps, last)
-                last = now.steps
+                self._count_round(now.steps, awaited)
                 try:
                     self._send(now.steps)
                 except _Changed:
-                    self._rounds += 1
+                    pass
                 except NetstateError:
-                    self._after = self._concerned(self._read().table)
+                    with contextlib.suppress(NetstateError):  # the refusal is what is to be told
+                        self._after = self._concerned(self._read().table)
                     raise
             elif not now.waiting or is_late:
                 return
@@ -188,13 +189,16 @@ class Reconciler:
                 self._clock.sleep(max(0.0, min(goal.drain.interval, end - self._clock.monotonic())))
             found = self._read()
 
-    def _count_rounds(self, steps: list[Step], last: list[Step]) -> None:
-        again = [step for step in steps if step in set(last)]
-        self._rounds += bool(again)
-        if self._rounds > ROUNDS:
-            left = "; ".join(step.command() for step in (again or steps)[:5])
+    def _count_round(self, steps: list[Step], awaited: list[Waiting]) -> None:
+        """Removing what was waited for takes as many rounds as it takes; with anything else, one round should have been enough."""
+        expected = {(one.key, which) for one in awaited for which in (one.destination, None)}
+        if all(step.kind in plan.REMOVING and (step.key, step.destination) in expected for step in steps):
+            return
+        self._rounds += 1
+        if self._rounds > 1 + ROUNDS:
+            left = "; ".join(step.command() for step in steps[:5])
             text = (
-                f"after {ROUNDS} rounds the kernel still holds something else: another program writes to the table, or this kernel does "
+                f"planned anew {ROUNDS} times, and the kernel still holds something else: another program writes to the table, or this kernel does "
                 f"not know what was asked. Left to do: {left}"
             )
             raise NetstateError("reconciling the IPVS table", None, Reason("not_settled", text))

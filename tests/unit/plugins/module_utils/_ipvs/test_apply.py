@@ -12,7 +12,7 @@ from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import apply
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.model import Connections
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.plan import Drain, Goal
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.snapshot import Snapshot
-from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NetstateError
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import UNREADABLE, NetstateError
 
 TWO = "-A -t 10.0.0.1:80 -s rr\n-a -t 10.0.0.1:80 -r 10.1.0.1:80 -m -w 1\n"
 OTHER = "-A -t 10.0.0.1:80 -s rr\n-a -t 10.0.0.1:80 -r 10.1.0.2:80 -m -w 1\n"
@@ -21,14 +21,16 @@ OTHER = "-A -t 10.0.0.1:80 -s rr\n-a -t 10.0.0.1:80 -r 10.1.0.2:80 -m -w 1\n"
 class Table:
     """Takes steps as the kernel does, answers to the number of the request with what ``faults`` says, and lets ``others`` write first."""
 
-    def __init__(self, text="", faults=(), others=(), busy=0, deaf=False, most=100):
+    def __init__(self, text="", faults=(), others=(), busy=0, deaf=False, most=100, readable=999):
         self.table = rules.parse_table(text)
         self.faults, self.others = dict(faults), dict(others)
-        self.busy, self.deaf, self._most = busy, deaf, most
+        self.busy, self.deaf, self._most, self._readable = busy, deaf, most, readable
         self.sent, self.reads = [], 0
 
     def read(self, _wanted):
         self.reads += 1
+        if self.reads > self._readable:
+            raise NetstateError("reading the IPVS table", None, UNREADABLE)
         if self.reads in self.others:
             self.table = rules.parse_table(self.others[self.reads])
         self.busy = max(0, self.busy - 1)
@@ -126,6 +128,14 @@ def test_conflicts_without_end_are_a_failure_that_tells_what_was_done(code):
     assert len(kernel.sent) < 15
 
 
+def test_a_writer_that_does_something_else_each_time_is_given_up():
+    kernel = Table(others={number: f"{TWO}-A -f {number}\n" for number in range(1, 99)})
+    with pytest.raises(NetstateError) as caught:
+        run(kernel, TWO)
+    assert caught.value.reason.slug == "not_settled"
+    assert caught.value.done["commands"] == kernel.sent == [f"-D -f {number}" for number in range(1, 7)]
+
+
 def test_a_kernel_that_takes_nothing_is_found_out():
     with pytest.raises(NetstateError, match="still holds something else"):
         run(Table(deaf=True), TWO)
@@ -148,6 +158,12 @@ def test_a_refusal_ends_it(number, code, slug, done):
     assert (caught.value.code, caught.value.done["commands"]) == (errno.errorcode[code], done)
     assert (caught.value.reason.slug if caught.value.reason else None) == slug
     assert TWO.splitlines()[number - 1] in str(caught.value)
+
+
+def test_a_refusal_is_told_although_the_table_cannot_be_read_after_it():
+    with pytest.raises(NetstateError) as caught:
+        run(Table(faults={2: errno.EINVAL}, readable=1), TWO)
+    assert (caught.value.code, caught.value.done["commands"]) == ("EINVAL", TWO.splitlines()[:1])
 
 
 def test_nothing_is_removed_when_an_addition_was_refused():
