@@ -57,6 +57,7 @@ _value:
 from ansible.errors import AnsibleFilterError
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import names, rules
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.wording import RulesError
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import OptionError
 
 
 def ipvs_rules_parse(text, resolve_names=False, hz=None):
@@ -65,7 +66,7 @@ def ipvs_rules_parse(text, resolve_names=False, hz=None):
         raise AnsibleFilterError(f"ipvs_rules_parse reads a text, not {type(text).__name__}")
     try:
         return rules.parse(text, names.SYSTEM if resolve_names else None, hz)
-    except RulesError as error:
+    except (OptionError, RulesError) as error:
         raise AnsibleFilterError(f"ipvs_rules_parse: {error}") from error
 
 

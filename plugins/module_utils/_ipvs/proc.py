@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from . import model
+from . import config, model
 from .model import DestinationKey, Held, Key, Table
 from .wording import RulesError
 
@@ -23,9 +23,9 @@ _KERNELS_HEAD = "  -> RemoteAddress:Port Forward Weight ActiveConn InActConn"
 
 _ENDPOINT = r"(?:([0-9A-F]{8})|\[([0-9a-f:]{39})\]):([0-9A-F]{4})"
 _SERVICE = re.compile(
-    rf"(?:(TCP|UDP|SCTP)\s+{_ENDPOINT}|FWM\s+([0-9A-F]{{8}}))\s+([a-z0-9_-]+)(\s+ops)?(?:\s+persistent\s+(\d+)\s+([0-9A-F]{{8}}))?\s*"
+    rf"(?:(TCP|UDP|SCTP)\s+{_ENDPOINT}|FWM\s+([0-9A-F]{{8}}))\s+([a-z0-9_-]+)(\s+ops)?(?:\s+persistent\s+([0-9]{{1,10}})\s+([0-9A-F]{{8}}))?\s*"
 )
-_DESTINATION = re.compile(rf"\s+->\s+{_ENDPOINT}\s+(Masq|Local|Tunnel|Route|Bypass)\s+(\d+)\s+\d+\s+\d+\s*")
+_DESTINATION = re.compile(rf"\s+->\s+{_ENDPOINT}\s+(Masq|Local|Tunnel|Route|Bypass)\s+([0-9]{{1,10}})\s+[0-9]+\s+[0-9]+\s*")
 _FORWARDS = {name: number for number, name in enumerate(("Masq", "Local", "Tunnel", "Route", "Bypass"))}
 
 
@@ -39,7 +39,10 @@ def parse(lines: t.Sequence[str], hz: int | None = None) -> Table:
 
     :param hz: the kernel's ticks a second (CONFIG_HZ); needed only where a service is persistent
     :raises RulesError: naming line and text
+    :raises OptionError: for ``hz``
     """
+    if hz is not None:
+        hz = config.number_of("hz", hz, 1, 10000)
     if not any(line.rstrip() == _KERNELS_HEAD for line in lines):
         why = "this is what ipvsadm lists, which leaves tunnels and thresholds out: take ipvsadm -Sn, or /proc/net/ip_vs"
         raise RulesError(why, 1, lines[0])
@@ -52,9 +55,12 @@ def parse(lines: t.Sequence[str], hz: int | None = None) -> Table:
         if service:
             blocks.append((number, line, service, {}))
         elif destination and blocks:
-            key, one = _destination(destination)
-            if key in blocks[-1][3]:
-                raise RulesError(f"destination {key} was there before", number, line)
+            try:
+                key, one = _destination(destination)
+                if key in blocks[-1][3]:
+                    raise RulesError(f"destination {key} was there before")
+            except RulesError as error:
+                raise RulesError(str(error), number, line) from None
             blocks[-1][3][key] = one
         else:
             raise RulesError("neither a service nor a destination of one", number, line)
@@ -73,7 +79,10 @@ def parse(lines: t.Sequence[str], hz: int | None = None) -> Table:
 def _address(short: str | None, long: str | None) -> tuple[int, bytes]:
     if short is not None:
         return model.AF_INET, bytes.fromhex(short)
-    return model.packed(t.cast(str, long))
+    try:
+        return model.packed(t.cast(str, long))
+    except ValueError:
+        raise RulesError(f"[{long}] is no address") from None
 
 
 def _destination(match: re.Match[str]) -> tuple[DestinationKey, model.Destination]:
@@ -87,6 +96,8 @@ def _key(match: re.Match[str], destinations: t.Mapping[DestinationKey, model.Des
     if not mark:
         family, address = _address(short, long)
         return Key(family, model.PROTOCOLS[protocol.lower()], address, int(port, 16))
+    if not int(mark, 16):
+        raise RulesError("no service has the fwmark 0")
     # Only a tunnel leads to the other family.
     direct = {key.family for key, one in destinations.items() if one.forward != model.TUNNEL}
     families = direct or {key.family for key in destinations}
@@ -99,7 +110,7 @@ def _service(match: re.Match[str], family: int, hz: int | None) -> model.Service
     scheduler, one_packet, ticks, mask = match.groups()[5:]
     timeout, netmask = 0, model.WHOLE_ADDRESS[family]
     if ticks:
-        if not hz:
+        if hz is None:
             raise RulesError("the time of persistence is told in ticks: say how many a second this kernel has (hz)")
         timeout = max(1, int(ticks) // hz)
         netmask = int(mask, 16)

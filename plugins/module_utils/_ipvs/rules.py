@@ -70,7 +70,7 @@ _OF_SERVER = _OF_BOTH | {"-r", "-w", "-x", "-y", "--tun-type", "--tun-port", *_F
 
 _PREFIX = re.compile(r"(/\S*/)?ipvsadm")
 _PORT = re.compile(r"[0-9]+")
-_NEGATIVE = re.compile(r"-[0-9]+")
+_NEGATIVE = re.compile(r"-[0-9]{1,20}")
 
 
 class Names(t.NamedTuple):
@@ -90,6 +90,7 @@ def parse(text: str, names: Names | None = None, hz: int | None = None) -> list[
     :param names: without it, names of services and hosts are refused
     :param hz: ticks a second of the kernel that printed ``/proc/net/ip_vs``, which tells the time of persistence in ticks
     :raises RulesError: naming line and text
+    :raises OptionError: for ``hz``
     """
     return config.as_config(parse_table(text, names, hz))
 
@@ -387,7 +388,7 @@ def _host(text: str, names: Names | None) -> str:
 def _port(text: str, protocol: str, names: Names | None) -> int:
     if not _PORT.fullmatch(text):
         return _resolved("port", text, names and (lambda: names.port(text, protocol)))
-    if int(text) > 0xFFFF:
+    if len(text) > 20 or int(text) > 0xFFFF:
         raise RulesError(f"port {text} is out of range")
     return int(text)
 
@@ -397,5 +398,5 @@ def _resolved(what: str, text: str, resolve: t.Callable[[], t.Any] | None) -> t.
         raise RulesError("{} {} is no number: save with ipvsadm -Sn, or ask for names to be resolved".format(what, text or "''"))
     try:
         return resolve()
-    except OSError:
+    except (OSError, ValueError):  # ValueError for what can be no name: a NUL inside, a label too long
         raise RulesError(f"{what} {text} is not known here") from None

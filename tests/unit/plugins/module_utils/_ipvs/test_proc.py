@@ -7,6 +7,7 @@ import pathlib
 import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import rules
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.wording import RulesError
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import OptionError
 
 DATA = pathlib.Path(__file__).parents[3] / "data"
 HEAD = """\
@@ -77,6 +78,10 @@ REFUSED = {
     "TCP  0A000002:0050 rr  surprise\n": "neither a service nor",
     "ICMP 0A000002:0050 rr  \n": "neither a service nor",
     "  -> 0A010001:0000      Route   1      0          0\n": "neither a service nor",
+    "FWM  00000000 rr \n  -> 0A010001:0000      Route   1      0          0\n": "no service has the fwmark 0",
+    "TCP  [2001:0db8:0000:000::0000:0000:0000:0005]:01BB rr \n": "is no address",
+    "FWM  00000001 rr \n  -> [2001:0db8:0000b0000:0000:0000:0000:0005]:0000      Route   1      0          0\n": "is no address",
+    "TCP  0A000002:0000 rr  persistent " + "9" * 5000 + " FFFFFFFF\n": "neither a service nor",
     "TCP  0A000002:0050 rr  \n" * 2: "service tcp 10.0.0.2:80 was there before",
 }
 
@@ -86,7 +91,14 @@ def test_refused(text, why):
     with pytest.raises(RulesError) as caught:
         rules.parse_table(HEAD + text)
     assert why in str(caught.value)
-    assert str(caught.value).startswith(f"line {3 + len(text.splitlines())}: {text.splitlines()[-1].strip()}: ")
+    line = caught.value.line
+    assert str(caught.value).startswith(f"line {line}: {(HEAD + text).splitlines()[line - 1].strip()}: ")
+
+
+@pytest.mark.parametrize("hz", [0, -100, "many", 1.5])
+def test_ticks_that_no_kernel_has_are_refused(hz):
+    with pytest.raises(OptionError, match="hz: "):
+        rules.parse_table(HEAD + PRINTED, hz=hz)
 
 
 def test_what_ipvsadm_lists_is_refused():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import config, model, rules
+from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import config, model, names, rules
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.wording import RulesError
 from hypothesis import given
 from ipvs_tables import tables
@@ -125,6 +125,8 @@ REFUSED = {
     "-A -t www.example.com:80": "host www.example.com is no number",
     "-A -t 10.0.0.1:70000": "port 70000 is out of range",
     "-A -t 10.0.0.1:": "port '' is no number",
+    "-A -t 10.0.0.1:" + "9" * 5000: "is out of range",
+    "-A -f -" + "9" * 5000: "give a whole number",
     "-A -t [2001:db8::1:80": "is no address with a port",
     "-A -t 10.0.0.1": "port: 0: port 0 stands for every port",
     "-A -t 10.0.0.1:80 -o": "one_packet: True: it is for udp",
@@ -157,8 +159,8 @@ def test_refused_with_line_and_text(text, why):
 
 
 def test_names_are_resolved_on_request():
-    names = rules.Names(lambda *name: {("http", "tcp"): 80}[name], {"www": "10.0.0.1"}.__getitem__)
-    assert rules.parse_table("-A -t www:http", names) == rules.parse_table("-A -t 10.0.0.1:80")
+    known = rules.Names(lambda *name: {("http", "tcp"): 80}[name], {"www": "10.0.0.1"}.__getitem__)
+    assert rules.parse_table("-A -t www:http", known) == rules.parse_table("-A -t 10.0.0.1:80")
 
 
 def test_unknown_names_are_refused():
@@ -167,6 +169,12 @@ def test_unknown_names_are_refused():
 
     with pytest.raises(RulesError, match="port htp is not known here"):
         rules.parse_table("-A -t 10.0.0.1:htp", rules.Names(unknown, unknown))
+
+
+@pytest.mark.parametrize("endpoint", ["10.0.0.1:ht\0tp", "www..example:80", "w" * 64 + ":80", "\ud800:80"])
+def test_what_can_be_no_name_is_not_known(endpoint):
+    with pytest.raises(RulesError, match="is not known here"):
+        rules.parse_table("-A -t " + endpoint, names.SYSTEM)
 
 
 BEYOND_IPVSADM = {
