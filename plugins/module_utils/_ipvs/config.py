@@ -239,6 +239,9 @@ def _destinations(place: str, service: Key, values: t.Any) -> dict[DestinationKe
         if "address" not in given:
             raise OptionError(here + ".address", None, "a destination needs one")
         family, address = _address(here + ".address", given["address"])
+        # By its bytes: a table has addresses by the ten thousand.
+        if not any(address) or address[0] in _MULTICAST[family] or address == b"\xff\xff\xff\xff":
+            raise OptionError(here + ".address", given["address"], "a destination needs the address of one host")
         port = number_of(here + ".port", given["port"], 0, 0xFFFF) if "port" in given else service.port
         key = DestinationKey(family, address, port)
         if key in found:
@@ -402,9 +405,4 @@ def _address(place: str, value: object) -> tuple[int, bytes]:
         family, address = model.packed(text)
     except ValueError:
         raise OptionError(place, value, "give an IPv4 or IPv6 address") from None
-    # By its bytes: a table has addresses by the ten thousand.
-    if address[0] in _MULTICAST[family] or address == b"\xff\xff\xff\xff":
-        raise OptionError(place, value, "give the address of one host")
-    if not any(address) and "destinations" in place:
-        raise OptionError(place, value, "a destination needs the address of a host")
     return family, address

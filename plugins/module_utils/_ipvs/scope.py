@@ -84,8 +84,11 @@ def _named(option: str, value: t.Any, known: t.Mapping[str, int]) -> int:
 
 
 def _network(option: str, value: t.Any) -> tuple[int, int, int]:
+    text = str(value).strip()
     try:
-        network = ipaddress.ip_network(str(value).strip())
+        if "%" in text:  # taken by Python since 3.9, and then left out
+            raise ValueError
+        network = ipaddress.ip_network(text)
     except ValueError:
         raise OptionError(option, value, "give an IPv4 or IPv6 address or CIDR without host bits") from None
     family = model.AF_INET if network.version == 4 else model.AF_INET6

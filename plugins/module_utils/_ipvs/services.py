@@ -19,7 +19,7 @@ from .wording import RulesError
 
 GATHERED, RENDERED, PARSED = "gathered", "rendered", "parsed"
 STATES = (*plan.CHANGING, GATHERED, RENDERED, PARSED)
-OFFLINE = frozenset([RENDERED, PARSED])
+DRAIN_MOST = 31 * 86400
 
 
 def render(services: t.Sequence[t.Any]) -> dict[str, t.Any]:
@@ -146,8 +146,8 @@ def _drain(value: t.Mapping[str, t.Any] | None) -> Drain:
     given = {name: one for name, one in (value or {}).items() if one is not None}
     drain = Drain(**given)
     for name in ("timeout", "interval"):
-        if getattr(drain, name) < 0:
-            raise OptionError(f"drain.{name}", given[name], "give 0 or more seconds")
+        if not 0 <= getattr(drain, name) <= DRAIN_MOST:  # which "nan" is not, either
+            raise OptionError(f"drain.{name}", given[name], f"give from 0 to {DRAIN_MOST} seconds")
     if drain.interval < 0.1 and drain.timeout:
         raise OptionError("drain.interval", drain.interval, "give at least 0.1 seconds")
     return drain

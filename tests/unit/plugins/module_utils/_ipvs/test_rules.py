@@ -50,6 +50,8 @@ PRINTED = """\
 -A -t 10.0.0.11:80 -s wlc -b flag-1,flag-2,flag-3
 -A -t 10.0.0.12:80 -s none
 -A -t 10.0.0.13:80 -s rr --pe sip
+-A -t 224.0.0.1:80 -s wlc
+-A -t 255.255.255.255:80 -s wlc
 -A -u 10.0.0.1:53 -s sh -o -b sh-fallback,sh-port
 -A -u 10.0.0.9:5060 -s rr -p 60 --pe sip -o
 -A --sctp-service 10.0.0.10:80 -s lc

@@ -50,6 +50,7 @@ REFUSED = [
     ({"all": True, "families": ["ipv4"]}, "scope.all"),
     ({"addresses": ["10.0.0.1/8"]}, "scope.addresses"),
     ({"addresses": ["www"]}, "scope.addresses"),
+    ({"addresses": ["fe80::1%eth0"]}, "scope.addresses"),
     ({"fwmarks": [0]}, "scope.fwmarks"),
     ({"protocols": ["icmp"]}, "scope.protocols"),
     ({"protocols": ["tcp"], "fwmarks": [1]}, "scope.protocols"),
