@@ -16,7 +16,7 @@ import itertools
 import time
 import typing as t
 
-from .._netlink.errors import NetstateError, Reason
+from .._netlink.errors import NetstateError, OptionError, Reason
 from . import config, messages, plan, presence, rules, snapshot
 from .model import Key, Table
 from .plan import Goal, Step, Waiting
@@ -24,6 +24,7 @@ from .snapshot import Snapshot
 
 ROUNDS = 5  # of planning anew
 BATCH = 200
+_RECONCILING = "reconciling the IPVS table"
 
 # What says that somebody else was there first.
 _CONFLICTS = {
@@ -171,8 +172,9 @@ class Reconciler:
         while True:
             is_late = self._clock.monotonic() >= end
             awaited = self._waiting
-            now = plan.plan(goal, found.table, found.activity, is_late)
-            self._after, self._waiting = self._concerned(found.table), now.waiting
+            self._after = self._concerned(found.table)
+            now = self._planned(found, is_late)
+            self._waiting = now.waiting
             if now.steps:
                 self._count_round(now.steps, awaited)
                 try:
@@ -189,6 +191,15 @@ class Reconciler:
                 self._clock.sleep(max(0.0, min(goal.drain.interval, end - self._clock.monotonic())))
             found = self._read()
 
+    def _planned(self, found: Snapshot, is_late: bool) -> plan.Plan:
+        try:
+            return plan.plan(self._goal, found.table, found.activity, is_late)
+        except OptionError as error:
+            if not self._done:
+                raise
+            text = f"another program writes to the table, and what it holds now does not go with what was asked: {error}"
+            raise NetstateError(_RECONCILING, None, Reason("not_settled", text)) from None
+
     def _count_round(self, steps: list[Step], awaited: list[Waiting]) -> None:
         """Removing what was waited for takes as many rounds as it takes; with anything else, one round should have been enough."""
         expected = {(one.key, which) for one in awaited for which in (one.destination, None)}
@@ -201,7 +212,7 @@ class Reconciler:
                 f"planned anew {ROUNDS} times, and the kernel still holds something else: another program writes to the table, or this kernel does "
                 f"not know what was asked. Left to do: {left}"
             )
-            raise NetstateError("reconciling the IPVS table", None, Reason("not_settled", text))
+            raise NetstateError(_RECONCILING, None, Reason("not_settled", text))
 
     def _send(self, steps: t.Sequence[Step]) -> None:
         for _stage, group in itertools.groupby(steps, key=lambda step: _STAGES.get(step.kind, 0)):

@@ -12,7 +12,7 @@ from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import apply
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.model import Connections
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.plan import Drain, Goal
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.snapshot import Snapshot
-from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import UNREADABLE, NetstateError
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import UNREADABLE, NetstateError, OptionError
 
 TWO = "-A -t 10.0.0.1:80 -s rr\n-a -t 10.0.0.1:80 -r 10.1.0.1:80 -m -w 1\n"
 OTHER = "-A -t 10.0.0.1:80 -s rr\n-a -t 10.0.0.1:80 -r 10.1.0.2:80 -m -w 1\n"
@@ -176,6 +176,19 @@ def test_nothing_is_removed_when_an_addition_was_refused():
 def test_another_writer_is_corrected():
     kernel = Table(others={2: OTHER})
     assert run(kernel, TWO)["after"] == rules.parse(TWO)
+
+
+def test_values_that_another_writer_makes_impossible_end_it_and_what_was_done_is_told():
+    one = {"fwmark": 1, "destinations": [{"address": "10.1.0.1", "lower_threshold": 9}, {"address": "10.1.0.2"}]}
+    wanted = Goal(plan.MERGED, tuple(config.parse([one])))
+    held, less = (f"-A -f 1\n-a -f 1 -r 10.1.0.1 -x {upper}\n" for upper in (20, 5))
+    kernel = Table(held, others={2: less})
+    with pytest.raises(NetstateError, match="above upper_threshold, which is 5") as caught:
+        apply.Reconciler(wanted, kernel).run()
+    assert (caught.value.done["changed"], len(caught.value.done["commands"])) == (True, 2)
+    assert caught.value.done["after"] == rules.parse(less)
+    with pytest.raises(OptionError):
+        apply.Reconciler(wanted, Table(less)).run()
 
 
 def test_draining_waits_and_removes():

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import snapshot
+from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import messages, model, snapshot
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.model import AF_INET, Key, Service
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.channel import Interrupted
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NetstateError
 
 SERVICE = Service("rr", 0, 0, 0, "", False)
@@ -56,6 +57,58 @@ def test_who_asks_for_all_gets_all_or_nothing():
     with pytest.raises(NetstateError) as caught:
         Scripted({1, 2}, *[one for mark in range(7, 30) for one in ({1, 2, mark}, {1, 2, mark})]).read()
     assert caught.value.reason.slug == "unreadable"
+
+
+class Channel:
+    """Dumps of destinations that are given as datagrams and the weights by port that come in them; ``None`` is a dump that was interrupted."""
+
+    def __init__(self, *dumps):
+        self.left = list(dumps)
+        self.datagrams = 0
+
+    def dump(self, _asked, _request, visit, _meanings, ahead):
+        dump = self.left.pop(0)
+        if dump is None:
+            raise Interrupted
+        self.datagrams, weights = dump
+        for port, weight in weights.items():
+            key = model.DestinationKey(AF_INET, bytes([10, 1, 0, 1]), port)
+            visit(REQUESTS.new_destination(SERVICE_KEY, key, model.destination_of(model.DIRECT, weight)))
+
+    def close(self):
+        """Nothing is open."""
+
+
+REQUESTS, SERVICE_KEY = messages.Requests(30), Key(AF_INET, fwmark=1)
+DESTINATIONS = {
+    "none": ([(0, {})], {}),
+    "one datagram is of one moment": ([(1, {1: 5})], {1: 5}),
+    "several are read twice": ([(2, {1: 5, 2: 5}), (2, {1: 5, 2: 5})], {1: 5, 2: 5}),
+    "one was missed": ([(2, {1: 5}), (2, {1: 5, 2: 5}), (2, {1: 5, 2: 5})], {1: 5, 2: 5}),
+    "a weight changed": ([(2, {1: 5}), (2, {1: 6}), (2, {1: 6})], {1: 6}),
+    "fewer since": ([(2, {1: 5, 2: 5}), (1, {1: 5})], {1: 5}),
+    "interrupted": ([None, (1, {1: 5})], {1: 5}),
+    "interrupted between": ([(2, {1: 5}), None, (2, {1: 5})], {1: 5}),
+}
+
+
+@pytest.mark.parametrize("dumps, found", DESTINATIONS.values(), ids=DESTINATIONS)
+def test_what_counts_as_read_of_destinations(monkeypatch, dumps, found):
+    reader, channel = Scripted(), Channel(*dumps)
+    reader._channel, reader._requests, reader._keep = channel, REQUESTS, False
+    monkeypatch.setattr(snapshot.presence, "open_channel", lambda: channel)
+    activity = {}
+    read = reader._destinations(SERVICE_KEY, activity)
+    assert {key.port: one.weight for key, one in read.items()} == found
+    assert {key.port for _service, key in activity} == set(found)
+    assert channel.left == []
+
+
+def test_destinations_that_change_each_time():
+    reader = Scripted()
+    reader._channel, reader._requests, reader._keep = Channel(*((2, {1: weight}) for weight in range(9))), REQUESTS, False
+    with pytest.raises(NetstateError, match="the destinations of fwmark 1 ipv4 changed each time"):
+        reader._destinations(SERVICE_KEY, {})
 
 
 @pytest.mark.parametrize("wanted", [None, ours])

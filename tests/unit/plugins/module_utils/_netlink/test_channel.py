@@ -65,6 +65,24 @@ def test_dump(script: list, numbers: list[int]) -> None:
     assert dumped(*script) == numbers
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize(
+    "script, count",
+    [
+        pytest.param([done()], 0, id="empty"),
+        pytest.param([row(1) + row(2) + done()], 1, id="one, with its end"),
+        pytest.param([row(1) + row(2), done()], 1, id="one, and its end"),
+        pytest.param([row(1), row(2) + done()], 2, id="two, with its end"),
+        pytest.param([row(1), row(2), done()], 2, id="two, and its end"),
+    ],
+)
+def test_datagrams_of_a_dump(script: list, count: int, ahead: bool) -> None:
+    with Channel(ScriptedSocket(*script)) as open_channel:
+        open_channel.datagrams = 99
+        open_channel.dump(ASKED, REQUEST, lambda _entry: None, ahead=ahead)
+        assert open_channel.datagrams == count
+
+
 def test_dump_hands_on_the_messages_as_they_are() -> None:
     seen: list[bytes] = []
     rows = [row(1, size=21), row(2, size=3), row(3)]
