@@ -20,8 +20,6 @@ from .model import Destination, DestinationKey, Held, Key, Service, Table, Tunne
 _NAME = re.compile(r"[a-z0-9_-]{1,15}")  # IP_VS_SCHEDNAME_MAXLEN and IP_VS_PENAME_MAXLEN are 16 with the closing zero
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
 
-_MULTICAST = {model.AF_INET: range(224, 240), model.AF_INET6: range(255, 256)}  # first byte
-
 SERVICE_OPTIONS = frozenset(
     ["protocol", "address", "port", "fwmark", "family", "scheduler", "scheduler_flags", "persistence", "one_packet", "destinations"]
 )
@@ -240,7 +238,7 @@ def _destinations(place: str, service: Key, values: t.Any) -> dict[DestinationKe
             raise OptionError(here + ".address", None, "a destination needs one")
         family, address = _address(here + ".address", given["address"])
         # By its bytes: a table has addresses by the ten thousand.
-        if not any(address) or address[0] in _MULTICAST[family] or address == b"\xff\xff\xff\xff":
+        if not any(address) or address[0] in model.MULTICAST[family] or address == b"\xff\xff\xff\xff":
             raise OptionError(here + ".address", given["address"], "a destination needs the address of one host")
         port = number_of(here + ".port", given["port"], 0, 0xFFFF) if "port" in given else service.port
         key = DestinationKey(family, address, port)

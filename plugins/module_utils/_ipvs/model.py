@@ -45,6 +45,7 @@ PERSISTENCE_SECONDS = 360  # "-p" without a value, in ipvsadm 1.31
 PERSISTENCE_MOST = 31 * 86400
 LARGEST = 0x7FFFFFFF  # weights and thresholds are signed in the kernel
 WHOLE_ADDRESS = {AF_INET: 0xFFFFFFFF, AF_INET6: 128}
+MULTICAST = {AF_INET: range(224, 240), AF_INET6: range(255, 256)}  # first byte
 
 
 class Key(t.NamedTuple):

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import errno
-import ipaddress
 import socket
 import typing as t
 
@@ -26,6 +25,7 @@ BACKUP_MAXLEN = 1024
 _MEANINGS = {
     **presence.MEANINGS,
     errno.ENODEV: Reason("no_interface", "there is no such interface in this namespace"),
+    errno.ENETUNREACH: Reason("refused", "no way leads to the group: the interface has to be up"),
     errno.EINVAL: Reason(
         "refused",
         "the kernel takes no such values: the interface has to be up; a destination of the other family than its service excludes sync daemons",
@@ -120,12 +120,12 @@ def _daemon(role: str, given: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
         values["maxlen"] = max(values["maxlen"], BACKUP_MAXLEN)
     if "group" in values:
         try:
-            group = ipaddress.ip_address(values["group"])
+            family, group = model.packed(values["group"])
         except ValueError:
             raise OptionError(f"{role}.group", values["group"], "give an IPv4 or IPv6 multicast address") from None
-        if not group.is_multicast:
+        if group[0] not in model.MULTICAST[family]:
             raise OptionError(f"{role}.group", values["group"], "give a multicast address")
-        values["group"] = str(group)
+        values["group"] = model.address_text(family, group)
     return values
 
 
@@ -249,6 +249,7 @@ def _reconcile(wanted: Wanted, check: bool, load_modules: bool) -> dict[str, t.A
         nothing = Settings({}, {})
         if not wanted.needs_ipvs() or (check and load_modules and present.module == kernel.LOADABLE):
             steps = plan(wanted, nothing)
+            _look_for_interfaces(steps)
             return _result(nothing, foretold(nothing, steps), steps, present.reason.text if present.reason else None)
         if present.module == kernel.LOADABLE and not load_modules:
             raise NetstateError("setting up IPVS", None, Reason(NOT_LOADED.slug, "ip_vs is not loaded, and load_modules is false"))
@@ -259,6 +260,7 @@ def _reconcile(wanted: Wanted, check: bool, load_modules: bool) -> dict[str, t.A
         requests = messages.Requests(presence.attach(channel).id)
         before = read(channel, requests)
         steps = plan(wanted, before)
+        _look_for_interfaces(steps)
         if check or not steps:
             return _result(before, foretold(before, steps), steps)
         done: list[Step] = []
@@ -275,6 +277,17 @@ def _reconcile(wanted: Wanted, check: bool, load_modules: bool) -> dict[str, t.A
             error.done.update(changed=bool(done), commands=[step.command for step in done])
             raise
         return _result(before, after, steps)
+
+
+def _look_for_interfaces(steps: t.Iterable[Step]) -> None:
+    """Before anything is sent: a daemon that is to move is stopped first."""
+    for step in steps:
+        if step.daemon is not None:
+            try:
+                socket.if_nametoindex(step.daemon.interface)
+            except OSError:
+                done = {"changed": False, "commands": []}
+                raise NetstateError(f"ipvsadm {step.command}", errno.ENODEV, _MEANINGS[errno.ENODEV], done) from None
 
 
 def _result(before: Settings, after: Settings, steps: list[Step], why: str | None = None) -> dict[str, t.Any]:

@@ -60,6 +60,22 @@ def test_a_daemon_from_nothing_to_nothing(wired):
 def test_no_interface(director):
     result = director.module("settings", timeouts={"tcp": 950}, master={"interface": "nope0"})
     assert result["failed"] and (result["errno"], result["reason"]) == ("ENODEV", "no_interface")
+    assert (result["changed"], result["commands"]) == (False, [])
+
+
+def test_a_daemon_that_cannot_move_stays(wired):
+    assert wired.module("settings", master={"interface": "d0", "syncid": 5})["changed"]
+    before = daemons(wired)
+    for check in (True, False):
+        result = wired.module("settings", check=check, master={"interface": "nope0"})
+        assert (result.get("reason"), result["commands"]) == ("no_interface", [])
+    assert daemons(wired) == before
+
+
+def test_what_was_done_before_a_refusal_is_told(director):
+    director.command("ip", "link", "add", "down0", "type", "dummy")
+    result = director.module("settings", timeouts={"tcp": 950}, master={"interface": "down0"})
+    assert result["failed"] and result["reason"] == "refused", result
     assert (result["changed"], result["commands"]) == (True, ["--set 950 0 0"])
 
 

@@ -24,7 +24,8 @@ PLANS = {
         {"master": {"interface": "eth0", "ttl": 3}},
         ["--stop-daemon master", START + " --sync-maxlen 1472 --mcast-group 224.0.0.81 --mcast-port 8848 --mcast-ttl 3"],
     ),
-    "group in other words": ({"master": {"interface": "eth0", "group": "224.0.0.81"}}, []),
+    "the same group": ({"master": {"interface": "eth0", "group": "224.0.0.81"}}, []),
+    "group in other words": ({"backup": {"interface": "e", "group": "FF02:0::99"}}, ["--start-daemon backup --mcast-interface e --syncid 0 --mcast-group ff02::99"]),
 }
 
 
@@ -49,6 +50,8 @@ REFUSED = [
     ({"backup": {"interface": "e", "ttl": 256}}, "backup.ttl"),
     ({"backup": {"interface": "e", "group": "10.0.0.1"}}, "backup.group"),
     ({"backup": {"interface": "e", "group": "x"}}, "backup.group"),
+    ({"backup": {"interface": "e", "group": "2001:db8::1"}}, "backup.group"),
+    ({"backup": {"interface": "e", "group": "ff02::99%e"}}, "backup.group"),
 ]
 
 
