@@ -17,7 +17,7 @@ description:
   - New services and destinations come first, changes next, and only then others go; destinations that go can be drained before.
   - Every change is read back. The task fails if the kernel then holds something else.
   - Anything that was not named stays, unless O(state=overridden) and O(scope) say otherwise.
-  - Other programs may write to the table at the same time. What they get in the way of is read and planned anew, five times at most.
+  - Other programs may write to the table at the same time. What they get in the way of is read and planned anew, ten times at most.
 options:
   config:
     description:

@@ -22,7 +22,7 @@ from .model import Key, Table
 from .plan import Goal, Step, Waiting
 from .snapshot import Snapshot
 
-ROUNDS = 5  # of planning anew
+ROUNDS = 10  # of planning anew
 BATCH = 200
 _RECONCILING = "reconciling the IPVS table"
 

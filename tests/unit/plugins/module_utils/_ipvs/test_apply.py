@@ -133,7 +133,7 @@ def test_a_writer_that_does_something_else_each_time_is_given_up():
     with pytest.raises(NetstateError) as caught:
         run(kernel, TWO)
     assert caught.value.reason.slug == "not_settled"
-    assert caught.value.done["commands"] == kernel.sent == [f"-D -f {number}" for number in range(1, 7)]
+    assert caught.value.done["commands"] == kernel.sent == [f"-D -f {number}" for number in range(1, 2 + apply.ROUNDS)]
 
 
 def test_a_kernel_that_takes_nothing_is_found_out():
