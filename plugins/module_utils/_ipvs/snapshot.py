@@ -4,7 +4,7 @@
 """Reading the table so that it is whole.
 
 A dump resumes by index: who deletes ten services meanwhile makes it miss ten others, and the kernel does not say so (seen on 6.1 to 7.3).
-What comes in one datagram is consistent, what comes in several is read until two readings agree: on all services, and on the destinations of each.
+What comes in one datagram misses nothing that stays, what comes in several is read until two readings agree: on all services, and on the destinations of each.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Channel:
     """One netlink socket for one job; a context manager.
 
     :param sock: an open ``AF_NETLINK`` socket, owned from now on; tests pass a scripted one
-    :ivar datagrams: how many datagrams the messages of the last dump came in: what comes in one is of one moment
+    :ivar datagrams: how many datagrams the messages of the last dump came in: one was filled in a single walk
     """
 
     def __init__(self, sock: socket.socket) -> None:

@@ -82,7 +82,7 @@ class Channel:
 REQUESTS, SERVICE_KEY = messages.Requests(30), Key(AF_INET, fwmark=1)
 DESTINATIONS = {
     "none": ([(0, {})], {}),
-    "one datagram is of one moment": ([(1, {1: 5})], {1: 5}),
+    "one datagram is one walk": ([(1, {1: 5})], {1: 5}),
     "several are read twice": ([(2, {1: 5, 2: 5}), (2, {1: 5, 2: 5})], {1: 5, 2: 5}),
     "one was missed": ([(2, {1: 5}), (2, {1: 5, 2: 5}), (2, {1: 5, 2: 5})], {1: 5, 2: 5}),
     "a weight changed": ([(2, {1: 5}), (2, {1: 6}), (2, {1: 6})], {1: 6}),
