@@ -163,7 +163,7 @@ options:
         choices: [none, active, all]
         default: active
       timeout:
-        description: How long, in seconds, for the task as a whole.
+        description: How long, in seconds, for the task as a whole. At most 2678400.
         type: float
         default: 60
       interval:

@@ -25,7 +25,10 @@ PLANS = {
         ["--stop-daemon master", START + " --sync-maxlen 1472 --mcast-group 224.0.0.81 --mcast-port 8848 --mcast-ttl 3"],
     ),
     "the same group": ({"master": {"interface": "eth0", "group": "224.0.0.81"}}, []),
-    "group in other words": ({"backup": {"interface": "e", "group": "FF02:0::99"}}, ["--start-daemon backup --mcast-interface e --syncid 0 --mcast-group ff02::99"]),
+    "group in other words": (
+        {"backup": {"interface": "e", "group": "FF02:0::99"}},
+        ["--start-daemon backup --mcast-interface e --syncid 0 --mcast-group ff02::99"],
+    ),
 }
 
 
