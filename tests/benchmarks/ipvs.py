@@ -12,6 +12,7 @@ import datetime
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import typing as t
@@ -97,6 +98,7 @@ def measure(kernel: str, rounds: int, shapes: list[str]) -> dict[str, t.Any]:
     os.environ.setdefault("NETSTATE_LAB", f"bench-{os.getpid()}")
     os.environ["NETSTATE_LAB_PYTHON"] = sys.executable
     command = [sys.executable, "-B", str(CLONE / "tests/benchmarks/ipvs_guest.py"), str(rounds), *shapes]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the guest ends with a run that is ended
     try:
         lab("up", kernel)
         done = lab("run", kernel, "--", shlex.join(command), stdout=subprocess.PIPE)
