@@ -245,7 +245,7 @@ ansible_facts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.netstate.kernel.plugins.module_utils import _module
+from ansible_collections.netstate.kernel.plugins.module_utils import _module, _subsets
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack import facts
 
 
@@ -259,7 +259,7 @@ def main() -> None:
     )
 
     def job() -> dict:
-        subsets = facts.parse_subsets(module.params["gather_subset"])
+        subsets = _subsets.parse(module.params["gather_subset"], facts.SUBSETS, facts.DEFAULT)
         _module.require_pyroute2(module)
         return {"ansible_facts": {"conntrack": facts.gather(subsets, module.params["netns"])}}
 

@@ -12,7 +12,7 @@ import typing as t
 
 from .._netlink import kernel, namespace
 from .._netlink.channel import Channel, read_list
-from .._netlink.errors import NetstateError, OptionError
+from .._netlink.errors import NetstateError
 from . import capability, messages, presence, wire
 from .sieve import Kind
 
@@ -24,33 +24,6 @@ SYSCTLS = "net/netfilter"
 PREFIX = "nf_conntrack_"
 
 HELPERS = ("amanda", "ftp", "h323", "irc", "netbios_ns", "pptp", "sane", "sip", "snmp", "tftp")
-
-
-def parse_subsets(values: t.Sequence[str]) -> frozenset[str]:
-    """Reads ``gather_subset`` as ``ansible.builtin.setup`` does.
-
-    ``all`` is everything, ``min`` nothing beyond the keys that are always there, ``!x`` leaves x out; ``!all`` is ``min``. What is
-    named for itself is given whatever is left out, so that ``!all, table`` is the table. With nothing but exclusions they are taken
-    from the default.
-
-    :raises OptionError: for a name that is none
-    """
-    wanted: set[str] = set()
-    unwanted: set[str] = set()
-    named: set[str] = set()
-    for value in values:
-        name = value.strip()
-        negated = name.startswith("!")
-        side = unwanted if negated else wanted
-        name = name[negated:].strip()
-        if name not in SUBSETS + ("all", "min"):
-            choices = ", ".join(("all", "min") + SUBSETS)
-            raise OptionError("gather_subset", value, f"give names of {choices}, '!' in front to leave one out")
-        side.update(SUBSETS if name == "all" else () if name == "min" else (name,))
-        if side is wanted and name in SUBSETS:
-            named.add(name)
-    only_exclusions = not any(not value.strip().startswith("!") for value in values)
-    return frozenset((set(DEFAULT) if only_exclusions else wanted) - unwanted | named)
 
 
 def gather(subsets: t.Collection[str], netns: str | None = None) -> dict[str, t.Any]:

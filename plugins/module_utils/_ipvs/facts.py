@@ -10,31 +10,13 @@ import errno
 import typing as t
 
 from .._netlink import kernel, namespace
-from .._netlink.errors import NetstateError, OptionError
+from .._netlink.errors import NetstateError
 from . import presence
 
 DEFAULT = ("capabilities", "totals", "settings", "sysctls")
 SUBSETS = (*DEFAULT, "services")
 
 SYSCTLS = "net/ipv4/vs"
-
-
-def parse_subsets(values: t.Sequence[str]) -> frozenset[str]:
-    """Reads ``gather_subset`` as ``ansible.builtin.setup`` does.
-
-    :raises OptionError: for a name that is none
-    """
-    wanted: set[str] = set()
-    unwanted: set[str] = set()
-    for value in values:
-        name = value.strip()
-        side = unwanted if name.startswith("!") else wanted
-        name = name.lstrip("!").strip()
-        if name not in (*SUBSETS, "all", "min"):
-            raise OptionError("gather_subset", value, f"give names of all, min, {', '.join(SUBSETS)}, '!' in front to leave one out")
-        side.update(SUBSETS if name == "all" else () if name == "min" else (name,))
-    only_exclusions = all(value.strip().startswith("!") for value in values)
-    return frozenset((set(DEFAULT) if only_exclusions else wanted) - unwanted)
 
 
 def gather(subsets: t.Collection[str], netns: str | None = None) -> dict[str, t.Any]:

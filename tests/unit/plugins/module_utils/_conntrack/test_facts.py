@@ -2,46 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack import facts
 from ansible_collections.netstate.kernel.plugins.module_utils._conntrack.sieve import Kind
-from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import OptionError
-
-DEFAULT = {"capabilities", "table", "statistics", "settings"}
-EVERYTHING = DEFAULT | {"zones", "protocols"}
-
-
-@pytest.mark.parametrize(
-    "values, subsets",
-    [
-        ([], DEFAULT),
-        (["all"], EVERYTHING),
-        (["min"], set()),
-        (["!all"], set()),
-        (["!min"], DEFAULT),
-        (["table"], {"table"}),
-        (["table", "zones"], {"table", "zones"}),
-        (["!table"], DEFAULT - {"table"}),
-        (["!zones"], DEFAULT),
-        (["all", "!zones"], EVERYTHING - {"zones"}),
-        (["!zones", "all"], EVERYTHING - {"zones"}),
-        (["!zones", "!settings", "all"], EVERYTHING - {"zones", "settings"}),
-        (["min", "protocols"], {"protocols"}),
-        (["table", "!table"], {"table"}),
-        ([" table ", "! zones "], {"table"}),
-        (["zones", "!all"], {"zones"}),
-    ],
-)
-def test_parse_subsets(values: list[str], subsets: set[str]) -> None:
-    assert facts.parse_subsets(values) == subsets
-
-
-@pytest.mark.parametrize("value", ["", "tables", "!", "!!table", "all,min", "TABLE", "hardware"])
-def test_unknown_subset(value: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        facts.parse_subsets(["table", value])
-    assert caught.value.option == "gather_subset"
-    assert str(caught.value).startswith(f"gather_subset: '{value}': give names of all, min, capabilities, table")
 
 
 def kind(zone: int = 0, carrier: str = "both", family: int = 2, protocol: int = 6, status: int = 0xE, state: int | None = 3) -> Kind:
