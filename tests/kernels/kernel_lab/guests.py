@@ -23,6 +23,7 @@ from .state import Guest
 
 # A panic says why in its first line; registers, stack and calls follow.
 CONSOLE_LINES = 40
+SILENT = "(its console is empty)"
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def console_text(places: Places, name: str) -> str:
 
 
 def last_console_lines(places: Places, name: str) -> str:
-    return command.last_lines(console_text(places, name), CONSOLE_LINES) or "(its console is empty)"
+    return command.last_lines(console_text(places, name), CONSOLE_LINES) or SILENT
 
 
 def is_ready(console: str, name: str) -> bool:
