@@ -145,4 +145,3 @@ class Story:
         run("cat > /etc/ipvs-director.rules", boot.rules)
         for line in boot.lines:
             run(f"{line} < /etc/ipvs-director.rules")
-

@@ -114,4 +114,3 @@ class MixedFleet:
             raise Impossible(done.stderr.strip())
         assert done.returncode == 0, f"lab {' '.join(words)}\n{done.stdout}{done.stderr}"
         return done.stdout
-
