@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 import tempfile
 import typing as t
@@ -52,7 +53,7 @@ class ActionModule(ActionBase):
         whole = report.built(
             _results(task_vars["hostvars"], options["hosts"], options["results"]),
             ready,
-            _plain(options["thresholds"]),
+            _numbers("thresholds", _plain(options["thresholds"])),
             now,
             _earlier(options["compare"]),
             options["title"],
@@ -123,3 +124,22 @@ def _replace(path: str, text: str) -> None:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def _numbers(option: str, values: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The thresholds with numbers for their texts, as which ``-e name=value`` gives them."""
+    return {name: _number(f"{option}.{name}", value) for name, value in values.items()}
+
+
+def _number(option: str, value: t.Any) -> t.Any:
+    if isinstance(value, dict):
+        return _numbers(option, value)
+    if not isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        raise report.ReportError(f"{option}: {value!r} is no number") from None
+    if not math.isfinite(number):
+        raise report.ReportError(f"{option}: {value!r} is no number")
+    return int(number) if number.is_integer() else number

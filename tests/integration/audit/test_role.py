@@ -315,3 +315,27 @@ def test_a_variable_that_is_wrong_is_refused_first(fleet: Fleet) -> None:
     assert done.returncode != 0
     assert "audit_fail_on" in done.stdout + done.stderr
     assert "Gather the facts" not in done.stdout
+
+
+def test_a_host_does_not_set_the_controllers_options(fleet: Fleet) -> None:
+    """Facts become variables that outrank the role's; the report runs on the first host of the play."""
+    said = {"ansible_facts": {"kernel_audit": {}, "audit_title": "Owned", "audit_rules_disabled": ["host-unreachable"], "audit_fail_on": "never"}}
+    answer = fleet.folder / "answer.json"
+    answer.write_text(json.dumps(said))
+    fleet.local("a-liar", fleet.wrapper("liar", "cat", str(answer), "#"))
+    fleet.down("down")
+    done = fleet.audit()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fleet.report()["title"] == "Fleet audit"
+    assert "host-unreachable" in fleet.findings("down")
+
+
+def test_thresholds_from_the_command_line_are_text(fleet: Fleet) -> None:
+    fleet.local("whole")
+    done = fleet.audit("-e", "audit_table_high_percent=0 audit_drop_per_hour=100")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stderr, done.stderr
+    assert fleet.host("whole")["status"] == "audited"
+    refused = fleet.audit(audit_timeout_defaults={"nf_conntrack_udp_timeout": "soon"})
+    assert refused.returncode != 0
+    assert "thresholds.timeout_defaults.nf_conntrack_udp_timeout: 'soon' is no number" in refused.stdout + refused.stderr
