@@ -37,7 +37,7 @@ medians of wall time with the least and the most in brackets; a ratio is ours ÷
 module returns it. *Unchanged* is the state `overridden` with what is there already, from the options to `before` and `after`; its peer is our
 own reading. *Loading* is the same from an empty table, and read back.
 
-A service whose destinations come in more than one datagram of the kernel's, which hold some 100, is read until two readings agree: one may
+A service whose destinations come in more than one datagram of the kernel's is read until two readings agree: one may
 miss a destination when others go meanwhile. That is twice the work of `ipvsadm -Sn`, which takes the first for true.
 """
 UNCHANGED = {(8000, 2): 1.5}  # the largest ratio aimed at, of the tables for which there is one

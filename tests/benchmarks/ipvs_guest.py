@@ -60,7 +60,7 @@ def measured(shape: Shape, rounds: int) -> dict[str, t.Any]:
         save(rules.name)
         load_ours, load_peer = in_turn(
             f"load {shape}",
-            (rounds + 1) // 2,  # clearing a large table takes as long as loading it
+            (rounds + 1) // 2,  # each takes far longer than a reading
             Way(lambda: reconcile(config, shape.lines()), clear),
             Way(lambda: restore(rules.name), clear),
         )

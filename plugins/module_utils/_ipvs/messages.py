@@ -3,8 +3,8 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """The requests that are sent to IPVS, as bytes. Pure.
 
-Those of services and destinations, of which a large table takes tens of thousands, are packed here: by a message class each takes 100
-times as long. The others are message classes derived from pyroute2's bases, never from its own IPVS classes: releases differ in which of
+Those of services and destinations, of which a large table takes tens of thousands, are packed here: a message class takes many
+times as long for each. The others are message classes derived from pyroute2's bases, never from its own IPVS classes: releases differ in which of
 them work.
 """
 

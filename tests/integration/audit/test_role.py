@@ -335,7 +335,7 @@ def test_thresholds_from_the_command_line_are_text(fleet: Fleet) -> None:
     done = fleet.audit("-e", "audit_table_high_percent=0 audit_drop_per_hour=100")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stderr, done.stderr
-    assert fleet.host("whole")["status"] == "audited"
+    assert "conntrack-table-high" in fleet.findings("whole")  # any use is at or above 0
     refused = fleet.audit(audit_timeout_defaults={"nf_conntrack_udp_timeout": "soon"})
     assert refused.returncode != 0
     assert "thresholds.timeout_defaults.nf_conntrack_udp_timeout: 'soon' is no number" in refused.stdout + refused.stderr
