@@ -28,7 +28,10 @@ _OPTIONS = dict(
     compare=dict(type="path"),
     title=dict(type="str", default="Fleet audit"),
     fail_on=dict(type="str", choices=["never", *rules.SEVERITIES], default="never"),
+    check_only=dict(type="bool", default=False),
 )
+# As the users of the role know them; a threshold is audit_ and its name.
+_OF_ROLE = dict(dest="audit_dest", formats="audit_formats", rules="audit_rules_files", disabled="audit_rules_disabled", compare="audit_compare")
 
 
 class ActionModule(ActionBase):
@@ -41,89 +44,137 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         _validated, options = self.validate_argument_spec(argument_spec=_OPTIONS)
         try:
-            result.update(self._write(options, task_vars or {}))
-        except (rules.RuleError, render.RenderError, report.ReportError, OSError) as error:
+            result.update(self._told(options, task_vars or {}))
+        except render.RenderError as error:
             raise AnsibleActionFail(str(error)) from error
         return result
 
-    def _write(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        files = [rules.parse(_read(path), path) for path in options["rules"]]
-        ready = rules.compiled(rules.merged(files), options["disabled"])
+    def _told(self, options: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        paths = _paths(options["dest"], options["formats"])
+        ready = _rules(options["rules"], options["disabled"])
+        thresholds = _numbers("thresholds", _plain(options["thresholds"]))
+        templates = {kind: _read("templates", os.path.join(options["templates"], f"report.{kind}.j2")) for kind in paths}
+        earlier = _earlier(options["compare"])
+        if options["check_only"]:
+            return {"changed": False}
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        whole = report.built(
-            _results(task_vars["hostvars"], options["hosts"], options["results"]),
-            ready,
-            _numbers("thresholds", _plain(options["thresholds"])),
-            now,
-            _earlier(options["compare"]),
-            options["title"],
-        )
-        paths = {}
-        for kind in options["formats"]:
-            name = f"report.{kind}"
-            paths[kind] = os.path.join(os.path.abspath(options["dest"]), name)
-            text = render.rendered(whole, _read(os.path.join(options["templates"], name + ".j2")), kind)
+        results = {str(host): _result(task_vars["hostvars"], host, options["results"]) for host in options["hosts"]}
+        whole = report.built(results, ready, thresholds, now, earlier, options["title"])
+        for kind, template in templates.items():
+            text = render.rendered(whole, template, kind)
             if not self._task.check_mode:
                 _replace(paths[kind], text)
-        failed = report.fails(whole["summary"], options["fail_on"])
-        told = {"changed": not self._task.check_mode, "files": paths, "summary": whole["summary"], "failed": failed}
+        return self._summed_up(whole, paths, options["fail_on"])
+
+    def _summed_up(self, whole: dict[str, t.Any], paths: dict[str, str], fail_on: str) -> dict[str, t.Any]:
+        where = f"{'would be written (check mode)' if self._task.check_mode else 'written'}: {', '.join(paths.values())}"
+        told = {"changed": True, "files": paths, "summary": whole["summary"], "msg": f"Report {where}"}
         wrong = sorted({f"{error} (on {one['name']})" for one in whole["hosts"] for error in one["rule_errors"]})
         if wrong:
             told["warnings"] = wrong[:10]
-        if failed:
-            told["msg"] = f"There are findings of severity {options['fail_on']} or above; see {', '.join(paths.values())}"
+        if report.fails(whole["summary"], fail_on):
+            told.update(failed=True, msg=f"There are findings of severity {fail_on} or above. Report {where}")
         return told
 
 
-def _results(hostvars: t.Any, hosts: t.Sequence[str], names: t.Sequence[str]) -> dict[str, t.Any]:
-    """Host to the result that brought facts, else to the first that is there."""
-    results: dict[str, t.Any] = {}
-    for host in hosts:
-        variables = hostvars.get(host) or {}
-        kept = (variables.get(name) for name in names)
-        found = [result for result in kept if isinstance(result, t.Mapping) and not result.get("skipped")]
-        best = next((result for result in found if "kernel_audit" in (result.get("ansible_facts") or {})), found[0] if found else None)
-        results[str(host)] = _plain(best)
-    return results
+def _refused(option: str, why: str) -> AnsibleActionFail:
+    of_role = _OF_ROLE.get(option) or (f"audit_{option[len('thresholds.') :]}" if option.startswith("thresholds.") else None)
+    return AnsibleActionFail(f"{option} ({of_role} of the role): {why}" if of_role else f"{option}: {why}")
 
 
-def _plain(value: t.Any) -> t.Any:
-    """Without the types that ansible-core wraps values in."""
-    if isinstance(value, t.Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return value
+def _paths(dest: str, formats: t.Sequence[str]) -> dict[str, str]:
+    """Format to file. Whether it can be written shows before any host was asked, as far as that can be seen without writing."""
+    if not formats:
+        raise _refused("formats", f"it is empty; name at least one of {', '.join(render.FORMATS)}")
+    if not dest.strip():
+        raise _refused("dest", "it is empty; name the folder to write to")
+    folder = os.path.abspath(dest)
+    there = folder
+    while not os.path.lexists(there):
+        there = os.path.dirname(there)
+    if not os.path.isdir(there):
+        raise _refused("dest", f"{folder}: {there} is no folder; name another")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise _refused("dest", f"{folder}: you may not write to {there}; name another folder")
+    paths = {kind: os.path.join(folder, f"report.{kind}") for kind in formats}
+    for path in paths.values():
+        if os.path.isdir(path):
+            raise _refused("dest", f"{path} is a folder; name another place, or move it away")
+    return paths
+
+
+def _rules(paths: t.Sequence[str], disabled: t.Sequence[str]) -> list[rules.Rule]:
+    try:
+        return rules.compiled(rules.merged([rules.parse(_read("rules", path), path) for path in paths]), disabled)
+    except rules.UnknownRule as error:
+        raise _refused("disabled", f"{error}; the ids are in {', '.join(paths)}") from None
+    except rules.RuleError as error:
+        raise _refused("rules", str(error)) from None
 
 
 def _earlier(path: str | None) -> t.Any:
     if not path:
         return None
     try:
-        return json.loads(_read(path))
-    except ValueError as error:
-        raise report.ReportError(f"{path}: {error}") from None
+        earlier = json.loads(_read("compare", path))
+        report.hosts_of(earlier)
+    except (report.ReportError, ValueError, RecursionError) as error:
+        raise _refused("compare", f"{path}: {error}; name a report.json that this audit wrote") from None
+    return earlier
 
 
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+def _read(option: str, path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise _refused(option, f"{path}: {error.strerror}; name a file that can be read, or leave it out") from None
+    except UnicodeDecodeError as error:
+        raise _refused(option, f"{path}: it is no text in UTF-8 ({error.reason} at byte {error.start}); save it as such") from None
+
+
+def _result(hostvars: t.Any, host: str, names: t.Sequence[str]) -> t.Any:
+    """The result that brought facts, else the first that is there."""
+    try:
+        variables = hostvars.get(host) or {}
+        kept = (variables.get(name) for name in names)
+        found = [result for result in kept if isinstance(result, t.Mapping) and not result.get("skipped")]
+        return _plain(next((result for result in found if "kernel_audit" in _facts(result)), found[0] if found else None))
+    except Exception as error:  # pylint: disable=broad-except  # ansible-core itself fails to read what is nested a few hundred deep
+        return {"msg": f"what it returned cannot be read: {type(error).__name__}: {error}"}
+
+
+def _facts(result: t.Mapping[str, t.Any]) -> t.Mapping[str, t.Any]:
+    facts = result.get("ansible_facts")
+    return facts if isinstance(facts, t.Mapping) else {}
+
+
+def _plain(value: t.Any) -> t.Any:
+    """Without the types that ansible-core wraps values in, and without halves of characters, which no file can hold."""
+    if isinstance(value, t.Mapping):
+        return {_plain(str(key)): _plain(one) for key, one in value.items()}
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value
 
 
 def _replace(path: str, text: str) -> None:
     """Writes beside and renames, so that who reads the report never meets half of one. Findings are for their owner."""
     folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".report-")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        os.makedirs(folder, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=".report-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise _refused("dest", f"{path} cannot be written: {error.strerror}; nothing of the old one was lost") from None
 
 
 def _numbers(option: str, values: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -134,12 +185,18 @@ def _numbers(option: str, values: dict[str, t.Any]) -> dict[str, t.Any]:
 def _number(option: str, value: t.Any) -> t.Any:
     if isinstance(value, dict):
         return _numbers(option, value)
-    if not isinstance(value, str):
-        return value
+    if isinstance(value, list):
+        return [one if isinstance(one, str) else _number(option, one) for one in value]
     try:
-        number = float(value)
-    except ValueError:
-        raise report.ReportError(f"{option}: {value!r} is no number") from None
-    if not math.isfinite(number):
-        raise report.ReportError(f"{option}: {value!r} is no number")
+        number = _parsed(value) if isinstance(value, str) else value
+        fits = not isinstance(number, bool) and math.isfinite(number)
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits:
+        raise _refused(option, f"{value!r} is no number; lists and mappings are given as JSON, as in -e '{{\"NAME\": ...}}'")
+    return number
+
+
+def _parsed(text: str) -> float:
+    number = float(text)
     return int(number) if number.is_integer() else number

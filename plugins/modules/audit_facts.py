@@ -20,18 +20,19 @@ description:
 options:
   namespaces:
     description:
-      - Shell patterns of named network namespaces to look into besides that of the module, such as V(qrouter-*).
+      - Shell patterns of named network namespaces to look into besides that of the module, such as V(qrouter-*). An empty one, one with blanks around it,
+        and one with C(/), as no namespace can be named, are refused.
     type: list
     elements: str
     default: []
   namespaces_limit:
     description:
-      - Look into this many of them at most, in the order of their names.
+      - Look into this many of them at most, in the order of their names; V(0) for none.
     type: int
     default: 200
   limit:
     description:
-      - How many processes with netlink sockets to list.
+      - How many processes with netlink sockets to list; V(0) for totals only.
     type: int
     default: 10
 extends_documentation_fragment:
@@ -132,8 +133,9 @@ def main() -> None:
     )
 
     def job() -> dict:
-        _module.has_pyroute2()
         params = module.params
+        gather.check(params["namespaces"], params["namespaces_limit"], params["limit"])
+        _module.has_pyroute2()
         return {"ansible_facts": gather.gather(params["namespaces"], params["namespaces_limit"], params["limit"])}
 
     _module.run(module, job)

@@ -37,14 +37,15 @@ options:
     required: true
   formats:
     description:
-      - What to write, each as C(report.FORMAT).
+      - What to write, each as C(report.FORMAT). At least one.
     type: list
     elements: str
     choices: [html, json, csv, md]
     default: [html, json, csv, md]
   rules:
     description:
-      - Files of rules, on the controller. A rule of a later file changes the keys that it names of a rule with the same id, or is added.
+      - Files of rules, on the controller, in UTF-8. A rule of a later file changes the keys that it names of a rule with the same id, or is added. In one
+        file an id is there once.
     type: list
     elements: path
     required: true
@@ -56,7 +57,7 @@ options:
     default: []
   thresholds:
     description:
-      - Values for the rules, which know them as C(thresholds).
+      - Values for the rules, which know them as C(thresholds). Numbers, or lists or mappings of them.
     type: dict
     default: {}
   templates:
@@ -79,13 +80,19 @@ options:
     type: str
     choices: [never, critical, high, medium, low, info]
     default: never
+  check_only:
+    description:
+      - Only look at the other options, the files that they name, and whether O(dest) may be written to, and fail if one is wrong. So a play can find out
+        before it asks the first host. Nothing is judged, written or changed.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - netstate.kernel.attributes
 attributes:
   check_mode:
     support: full
     details:
-      - In check mode everything is judged and rendered, and nothing written.
+      - In check mode everything is judged and rendered, and nothing written. C(changed) is as without, and RV(msg) says that it would be written.
   diff_mode:
     support: none
   idempotent:
@@ -120,13 +127,18 @@ EXAMPLES = r"""
 
 RETURN = r"""
 files:
-  description: Format to path.
-  returned: success
+  description: Format to path. In check mode, of what would be written.
+  returned: success, without O(check_only)
   type: dict
   sample: {html: /home/me/audit-report/report.html}
+msg:
+  description: What was written, or would be in check mode.
+  returned: success, without O(check_only)
+  type: str
+  sample: "Report written: /home/me/audit-report/report.html"
 summary:
   description: Hosts by status, findings by severity, as in C(report.json).
-  returned: success
+  returned: success, without O(check_only)
   type: dict
   sample: {hosts: 3, statuses: {audited: 3, failed: 0, partial: 0, unreachable: 0}}
 """

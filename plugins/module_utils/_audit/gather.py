@@ -12,16 +12,33 @@ import datetime
 import fnmatch
 import os
 import platform
+import re
 import typing as t
 
 from .._conntrack import facts as conntrack
 from .._ipvs import facts as ipvs
 from .._netlink import kernel, library, namespace
-from .._netlink.errors import NetstateError
+from .._netlink.errors import NetstateError, OptionError
 from .._sockets import facts as sockets
 
 # What the kernel can do is the same in all namespaces.
 _CONNTRACK_OF_NAMESPACES = ("table", "statistics", "settings")
+# What the name of a file can be, without the blanks around it that come of a list like "a, b".
+_PATTERN = re.compile(r"[^\s/]([^/]*[^\s/])?")
+
+
+def check(patterns: t.Sequence[str], most: int, processes: int) -> None:
+    """Refuses what cannot be gathered by. The role has the same for all hosts at once.
+
+    :raises OptionError: for a pattern that no namespace can have, or a negative number
+    """
+    for pattern in patterns:
+        if not _PATTERN.fullmatch(pattern):
+            raise OptionError("namespaces", pattern, "no namespace is named so; give names or shell patterns without blanks around them and without '/'")
+    if most < 0:
+        raise OptionError("namespaces_limit", most, "give a number of namespaces, 0 for none")
+    if processes < 0:
+        raise OptionError("limit", processes, "give a number of processes, 0 for totals only")
 
 
 def gather(patterns: t.Sequence[str], most: int, processes: int) -> dict[str, t.Any]:

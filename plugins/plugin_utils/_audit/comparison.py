@@ -7,6 +7,27 @@ from __future__ import annotations
 
 import typing as t
 
+from .shape import COUNT, NUMBER, TEXT, Maybe
+
+_FINDING = {"id!": TEXT, "severity!": TEXT, "space!": TEXT, "evidence!": TEXT}
+_STATISTICS = Maybe({"*": COUNT})
+# What is taken from an earlier report.
+EARLIER = {
+    "generated_at!": TEXT,
+    "hosts!": [
+        {
+            "name!": TEXT,
+            "status!": TEXT,
+            "kernel!": Maybe(TEXT),
+            "gathered_at!": Maybe(TEXT),
+            "capabilities!": {},
+            "table!": Maybe({"used_percent": Maybe(NUMBER)}),
+            "statistics!": _STATISTICS,
+            "namespaces!": [{"name!": TEXT, "statistics!": _STATISTICS}],
+            "findings!": [_FINDING],
+        }
+    ],
+}
 _PERCENT = 10.0  # a change of the table's use that is worth a line
 
 Host = t.Mapping[str, t.Any]
@@ -20,7 +41,7 @@ def compared(earlier: Host, before: t.Mapping[str, Host], hosts: t.Sequence[Host
     now = {one["name"]: one for one in hosts}
     changed = [row for row in (_changes(before[name], now[name]) for name in now if name in before) if row]
     return {
-        "since": earlier.get("generated_at"),
+        "since": earlier["generated_at"],
         "added": [name for name in now if name not in before],
         "removed": sorted(name for name in before if name not in now),
         "changed": changed,

@@ -30,18 +30,18 @@ def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
     if not result:
         return FAILED, "the host was not asked: it failed or was skipped before"
     if result.get("unreachable"):
-        return UNREACHABLE, _cleaned(result.get("msg"))
-    facts = result.get("ansible_facts") or {}
-    if "kernel_audit" not in facts:
+        return UNREACHABLE, _cleaned(result.get("msg")) or "no reason was given"
+    facts = result.get("ansible_facts")
+    if not isinstance(facts, dict) or "kernel_audit" not in facts:
         said = result.get("msg")
         # A shell that found no interpreter tells it in what it printed.
         printed = " ".join(str(result.get(name) or "") for name in ("module_stderr", "module_stdout"))
         return FAILED, _cleaned(f"{said} {printed}" if said else printed) or "no facts came back"
-    fault = shape.fault(facts)
+    fault = shape.fault(facts, shape.FACTS, "facts")
     if fault:
         return FAILED, _cleaned(f"it returned no facts of this audit: {fault}")
     audit = facts["kernel_audit"]
-    reasons = {name: problem.get("text") for name, problem in sorted((audit.get("problems") or {}).items())}
+    reasons = {name: problem["text"] for name, problem in sorted(audit["problems"].items())}
     reasons.update((name, facts[name].get("reason_text")) for name in PARTS if (facts.get(name) or {}).get("reason") == "not_permitted")
     parts: dict[t.Any, list[str]] = {}
     for name, text in reasons.items():
@@ -54,18 +54,28 @@ def _cleaned(text: t.Any) -> str:
     """One line without terminal colours, control characters, and what Ansible puts in front of every failure."""
     plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", str(text or ""))
     plain = re.sub(r"^Task failed: ", "", plain)
-    return " ".join(re.sub(r"[\x00-\x1f\x7f]+", " ", plain).split())[:_LONGEST_REASON]
+    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", plain).split())[:_LONGEST_REASON]
 
 
 def judged(
     name: str, result: t.Mapping[str, t.Any] | None, rules: t.Sequence[Rule], thresholds: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None
 ) -> dict[str, t.Any]:
-    """The host as in the report.
+    """The host as in the report. What goes wrong with what it returned is told of it, and of no other.
 
     :param earlier: the same host in an earlier report
     """
+    try:
+        return _judged(name, result, rules, thresholds, earlier)
+    except Exception as error:  # pylint: disable=broad-except  # a host that was taken over may think of what the shape does not
+        said = {"msg": f"what it returned cannot be judged: {type(error).__name__}: {error}"}
+        return _judged(name, said, rules, thresholds, None)
+
+
+def _judged(
+    name: str, result: t.Mapping[str, t.Any] | None, rules: t.Sequence[Rule], thresholds: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None
+) -> dict[str, t.Any]:
     status, reason = status_of(result)
-    facts = dict((result or {}).get("ansible_facts") or {}) if status in (AUDITED, PARTIAL) else {}
+    facts = dict(result["ansible_facts"]) if result and status in (AUDITED, PARTIAL) else {}
     audit = facts.get("kernel_audit") or {}
     host = {"name": name, "status": status, "reason": reason}
     findings, unjudged, errors = _findings(host, facts, rules, thresholds, earlier)
@@ -84,7 +94,7 @@ def judged(
                 "name": space["name"],
                 "table": (space.get("conntrack") or {}).get("table"),
                 "statistics": (space.get("conntrack") or {}).get("statistics"),
-                "problems": space.get("problems") or {},
+                "problems": space["problems"],
             }
             for space in audit.get("namespaces") or []
         ],
@@ -134,7 +144,7 @@ def rates(statistics: t.Mapping[str, t.Any], uptime: t.Any, before: t.Mapping[st
 
     Since an earlier report, if the host ran all the time since and no counter went back; else since the kernel's start.
     """
-    if before and seconds and uptime and uptime > seconds and all(statistics.get(name, 0) >= value for name, value in before.items()):
+    if before and seconds and uptime and uptime > seconds > 0 and all(statistics.get(name, 0) >= value for name, value in before.items()):
         gained = {name: value - before.get(name, 0) for name, value in statistics.items()}
         return _hourly(gained, seconds), "since the earlier report"
     if not uptime:

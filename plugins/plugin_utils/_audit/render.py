@@ -8,19 +8,21 @@ from __future__ import annotations
 import json
 import re
 import typing as t
+import unicodedata
 
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-# A spreadsheet takes a cell that starts with one of these as a formula; a tab or a line break in front does not stop it.
-_FORMULA = re.compile(r"^\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+# A spreadsheet takes a cell that starts with one of these as a formula. Which characters in front do not stop it (spaces, line breaks, controls, marks
+# that are not seen), each program decides for itself: so those before the first letter or digit, in any of their forms (full width, small).
+_FORMULA = re.compile(r"\W*?[=+\-\u2212@\t]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$^:])")
 
 FORMATS = ("html", "json", "csv", "md")
 
 
 class RenderError(Exception):
-    """A template that is wrong."""
+    """A template that is wrong, or a value that it cannot show."""
 
 
 def rendered(report: t.Mapping[str, t.Any], template: str, kind: str) -> str:
@@ -35,7 +37,7 @@ def rendered(report: t.Mapping[str, t.Any], template: str, kind: str) -> str:
     environment.filters.update(cell=cell, md=markdown, json_text=json_text, thousands=thousands, short=short)
     try:
         return environment.from_string(template).render(report=report, titles=_titles(report), where=_where(report))
-    except TemplateError as error:
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         raise RenderError(f"template of {kind}, line {getattr(error, 'lineno', '?')}: {error}") from None
 
 
@@ -59,10 +61,10 @@ def cell(value: t.Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = str(value)
-    if not isinstance(value, (int, float)) and _FORMULA.match(text):
+    text = re.sub(r"[\x00-\x08\x0a-\x1f\x7f]", " ", str(value))
+    if not isinstance(value, (int, float)) and _FORMULA.match(unicodedata.normalize("NFKC", text)):
         text = "'" + text
-    return '"' + text.replace('"', '""').replace("\r", " ").replace("\n", " ") + '"' if re.search(r"[\",;'\s]", text) else text
+    return '"' + text.replace('"', '""') + '"' if re.search(r"[\",;'\s]", text) else text
 
 
 def markdown(value: t.Any) -> str:
@@ -72,7 +74,7 @@ def markdown(value: t.Any) -> str:
 
 def json_text(value: t.Any) -> str:
     """JSON, readable and with a stable order."""
-    return json.dumps(value, indent=1, ensure_ascii=True)
+    return json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False)
 
 
 def thousands(value: float) -> str:

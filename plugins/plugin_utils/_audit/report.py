@@ -12,7 +12,7 @@ import collections
 import re
 import typing as t
 
-from . import comparison, host
+from . import comparison, host, shape
 from .rules import SEVERITIES, Rule
 
 SCHEMA = "netstate.kernel.audit"
@@ -41,7 +41,7 @@ def built(
     :param synthetic: whether the results were made up, for measurements and examples
     :raises ReportError: for an earlier report that is none
     """
-    before = _hosts_of(earlier) if earlier is not None else {}
+    before = hosts_of(earlier) if earlier is not None else {}
     hosts = [host.judged(name, results[name], rules, thresholds, before.get(name)) for name in sorted(results, key=_natural)]
     return {
         "schema": SCHEMA,
@@ -58,11 +58,18 @@ def built(
     }
 
 
-def _hosts_of(earlier: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, t.Any]]:
+def hosts_of(earlier: t.Any) -> dict[str, t.Mapping[str, t.Any]]:
+    """The hosts of an earlier report by name.
+
+    :raises ReportError: for what is none
+    """
     if not isinstance(earlier, dict) or earlier.get("schema") != SCHEMA:
         raise ReportError("it is no report.json of this audit")
     if earlier.get("schema_version") != SCHEMA_VERSION:
         raise ReportError(f"its schema_version is {earlier.get('schema_version')}, not {SCHEMA_VERSION}")
+    fault = shape.fault({name: value for name, value in earlier.items() if f"{name}!" in comparison.EARLIER}, comparison.EARLIER, "the report")
+    if fault:
+        raise ReportError(f"it is no report.json of this audit: {fault}")
     return {one["name"]: one for one in earlier["hosts"]}
 
 

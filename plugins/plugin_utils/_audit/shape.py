@@ -5,106 +5,155 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
-_NUMBER = (int, float)
-_NONE = type(None)
-_TEXT_OR_NONE, _NUMBER_OR_NONE, _FLAG_OR_NONE = (str, _NONE), (*_NUMBER, _NONE), (bool, _NONE)
+# The kernel's counters have 64 bits and no sign, its settings at most 63 and one. What is beyond is made up, and no arithmetic and no JSON is safe of it.
+_MOST, _LEAST = 2**64 - 1, -(2**63)
+_DEEPEST = 16  # facts and reports are half as deep
 
-# A mapping: these keys, where they are there. A list of one: a list of such. {"*": x}: any key. A tuple or type: one of these types.
+
+class Value(t.NamedTuple):
+    """Of one of these types; a number is finite, ``least`` or above, and no more than a counter of the kernel holds."""
+
+    types: tuple[type, ...]
+    least: int = 0
+
+
+class Maybe(t.NamedTuple):
+    """Null, or of that shape."""
+
+    shape: t.Any
+
+
+TEXT, FLAG, COUNT, NUMBER = Value((str,)), Value((bool,)), Value((int,)), Value((int, float))
+_SETTING = Value((int, str), _LEAST)
+_ANY = Value((str, int, float, bool, type(None)), _LEAST)
+
+# A mapping: these keys, "!" for one that must be there, "*" for any other. A list of one: a list of such.
+# What no shape names is read by no template, but may be by a user's rule, and goes into report.json: any values in bounds.
 _TABLE = {
-    "count": _NUMBER,
-    "max": _NUMBER,
-    "buckets": _NUMBER_OR_NONE,
-    "used_percent": _NUMBER_OR_NONE,
-    "max_per_bucket": _NUMBER_OR_NONE,
-    "expectations": _NUMBER_OR_NONE,
+    "count!": COUNT,
+    "max!": COUNT,
+    "buckets!": Maybe(COUNT),
+    "used_percent!": Maybe(NUMBER),
+    "max_per_bucket!": Maybe(NUMBER),
+    "expectations!": Maybe(COUNT),
 }
 _CONNTRACK = {
-    "available": bool,
-    "reason": _TEXT_OR_NONE,
-    "reason_text": _TEXT_OR_NONE,
-    "modules": {"*": str},
+    "available": FLAG,
+    "reason": Maybe(TEXT),
+    "reason_text": Maybe(TEXT),
+    "modules": {"*": TEXT},
     "table": _TABLE,
-    "statistics": {"*": _NUMBER},
-    "settings": {"*": (int, str)},
+    "statistics": {"*": COUNT},
+    "settings": {"*": _SETTING},
     "capabilities": {
-        "zones": _FLAG_OR_NONE,
-        "zone_filter": _TEXT_OR_NONE,
-        "status_filter": _FLAG_OR_NONE,
-        "tuple_filter_ipv6": _TEXT_OR_NONE,
-        "labels": _FLAG_OR_NONE,
-        "accounting": _FLAG_OR_NONE,
-        "helpers": {"*": str},
-        "evidence": {"*": _TEXT_OR_NONE},
+        "zones": Maybe(FLAG),
+        "zone_filter": Maybe(TEXT),
+        "status_filter": Maybe(FLAG),
+        "tuple_filter_ipv6": Maybe(TEXT),
+        "labels": Maybe(FLAG),
+        "accounting": Maybe(FLAG),
+        "helpers": {"*": TEXT},
+        "evidence": {"*": Maybe(TEXT)},
     },
 }
 _IPVS = {
-    "available": bool,
-    "reason": _TEXT_OR_NONE,
-    "reason_text": _TEXT_OR_NONE,
-    "totals": {"services": int, "destinations": int, "by_protocol": {"*": int}},
-    "advice": [{"sysctl": str, "reason": str}],
+    "available": FLAG,
+    "reason": Maybe(TEXT),
+    "reason_text": Maybe(TEXT),
+    "kernel": TEXT,
+    "capabilities": {"bulk_dump": FLAG, "schedulers": {"usable!": [TEXT], "loadable!": [TEXT]}},
+    "totals": {"services!": COUNT, "destinations!": COUNT, "by_protocol": {"*": COUNT}},
+    "settings": {"timeouts": {"*": COUNT}},
+    "advice": [{"sysctl!": TEXT, "value": _SETTING, "reason!": TEXT}],
 }
-_PROBLEMS = {"*": {"reason": _TEXT_OR_NONE, "text": str}}
+_PROBLEMS = {"*": {"reason!": Maybe(TEXT), "text!": TEXT}}
 _PROCESS = {
-    "pid": int,
-    "command": str,
-    "sockets": int,
-    "drops": int,
-    "receive_queue_bytes": int,
-    "open_files": int,
-    "soft_limit": _NUMBER_OR_NONE,
-    "used_percent": _NUMBER_OR_NONE,
+    "pid!": COUNT,
+    "command!": TEXT,
+    "sockets!": COUNT,
+    "drops!": COUNT,
+    "receive_queue_bytes!": COUNT,
+    "open_files!": COUNT,
+    "soft_limit!": Maybe(COUNT),
+    "used_percent!": Maybe(NUMBER),
 }
-SHAPE: dict[str, t.Any] = {
-    "kernel_audit": {
-        "kernel": str,
-        "gathered_at": str,
-        "python": str,
-        "pyroute2": bool,
-        "uptime_seconds": _NUMBER_OR_NONE,
-        "problems": _PROBLEMS,
-        "namespaces": [{"name": str, "problems": _PROBLEMS, "conntrack": _CONNTRACK, "ipvs": _IPVS}],
-        "namespaces_matched": int,
+_SWITCH = {
+    "version": Maybe(TEXT),
+    "ports": Maybe(COUNT),
+    "handlers": COUNT,
+    "upcall_mode!": TEXT,
+    "evidence!": TEXT,
+    "problems": [TEXT],
+    "soft_limit": Maybe(COUNT),
+    "projected": Maybe({"open_files": Maybe(COUNT), "used_percent": Maybe(NUMBER)}),
+}
+FACTS = {
+    "kernel_audit!": {
+        "kernel!": TEXT,
+        "gathered_at": TEXT,
+        "python": TEXT,
+        "pyroute2": FLAG,
+        "uptime_seconds": Maybe(NUMBER),
+        "problems!": _PROBLEMS,
+        "namespaces!": [{"name!": TEXT, "problems!": _PROBLEMS, "conntrack": _CONNTRACK, "ipvs": _IPVS}],
+        "namespaces_matched!": COUNT,
     },
     "conntrack": _CONNTRACK,
     "ipvs": _IPVS,
     "netlink_sockets": {
-        "reason": _TEXT_OR_NONE,
-        "totals": {"sockets": int, "unmatched": int, "processes": int, "unreadable_processes": int},
+        "reason": Maybe(TEXT),
+        "reason_text": Maybe(TEXT),
+        "totals": {"sockets": COUNT, "holders": COUNT, "unmatched": COUNT, "processes": COUNT, "unreadable_processes": COUNT},
         "processes": [_PROCESS],
-        "openvswitch": [{"version": _TEXT_OR_NONE, "upcall_mode": str, "evidence": str, "problems": [str]}],
+        "openvswitch": [_SWITCH],
     },
 }
-# What the report cannot do without, where the mapping around it is there.
-_NEEDED = {id(_TABLE): _TABLE, id(_PROCESS): _PROCESS, id(SHAPE["kernel_audit"]): ("kernel", "problems", "namespaces", "namespaces_matched")}
 
 
-def fault(value: t.Any, shape: t.Any = None, path: str = "facts") -> str | None:
-    """Where the facts are not of the shape that the modules return; ``None`` when they are."""
-    shape = SHAPE if shape is None else shape
-    if isinstance(shape, dict):
-        return _fault_of_mapping(value, shape, path)
-    if isinstance(shape, list):
+def fault(value: t.Any, shape: t.Any, path: str, room: int = _DEEPEST) -> str | None:
+    """Where a value is not of a shape; ``None`` when it is.
+
+    :param shape: ``None`` for any values in bounds
+    :param path: names the value in what is returned
+    :param room: how much deeper it may go
+    """
+    if not room:
+        return f"{path} is nested too deep"
+    if isinstance(shape, Maybe):
+        return None if value is None else fault(value, shape.shape, path, room)
+    if isinstance(shape, dict) or (shape is None and isinstance(value, dict)):
+        return _fault_of_mapping(value, shape or {}, path, room)
+    if isinstance(shape, list) or (shape is None and isinstance(value, list)):
         if not isinstance(value, list):
             return f"{path} is no list"
-        return next((found for found in (fault(one, shape[0], f"{path}[{number}]") for number, one in enumerate(value)) if found), None)
-    types = shape if isinstance(shape, tuple) else (shape,)
-    # A truth value is an int to Python.
-    fits = isinstance(value, types) and (not isinstance(value, bool) or bool in types)
-    return None if fits else f"{path} is of another type"
+        inner = shape[0] if shape else None
+        return next((found for found in (fault(one, inner, f"{path}[{number}]", room - 1) for number, one in enumerate(value)) if found), None)
+    return _fault_of_value(value, shape or _ANY, path)
 
 
-def _fault_of_mapping(value: t.Any, shape: dict[str, t.Any], path: str) -> str | None:
+def _fault_of_mapping(value: t.Any, shape: dict[str, t.Any], path: str, room: int) -> str | None:
     if not isinstance(value, dict):
         return f"{path} is no mapping"
-    missing = [name for name in _NEEDED.get(id(shape), ()) if name not in value]
+    missing = [name[:-1] for name in shape if name.endswith("!") and name[:-1] not in value]
     if missing:
         return f"{path} lacks {missing[0]}"
     for name, one in value.items():
-        inner = shape.get(name, shape.get("*"))
-        found = fault(one, inner, f"{path}.{name}") if inner is not None else None
+        inner = shape.get(f"{name}!") or shape.get(name) or shape.get("*")
+        found = fault(one, inner, f"{path}.{name}", room - 1)
         if found:
             return found
+    return None
+
+
+def _fault_of_value(value: t.Any, shape: Value, path: str) -> str | None:
+    # A truth value is an int to Python.
+    if not isinstance(value, shape.types) or (isinstance(value, bool) and bool not in shape.types):
+        return f"{path} is of another type"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{path} is no finite number"
+    if isinstance(value, (int, float)) and not shape.least <= value <= _MOST:
+        return f"{path} is beyond what a kernel counts"
     return None

@@ -38,9 +38,15 @@ class Fleet:
 
     def wrapper(self, name: str, *command: str) -> str:
         path = self.folder / name
-        path.write_text("#!/bin/sh\nexec {} \"$@\"\n".format(" ".join(command)))
+        path.write_text('#!/bin/sh\nexec {} "$@"\n'.format(" ".join(command)))
         path.chmod(0o755)
         return str(path)
+
+    def liar(self, name: str, answer: str) -> None:
+        """A host that was taken over answers whatever it likes."""
+        path = self.folder / f"{name}.json"
+        path.write_text(answer)
+        self.local(name, self.wrapper(name, "cat", str(path), "#"))
 
     def audit(self, *arguments: str, **variables: t.Any) -> subprocess.CompletedProcess[str]:
         inventory = self.folder / "inventory.yml"
@@ -242,11 +248,43 @@ def test_a_wrong_rule_fails_by_name(fleet: Fleet) -> None:
     assert not fleet.dest.exists()
 
 
-def test_check_mode_writes_nothing(fleet: Fleet) -> None:
+def test_check_mode_writes_nothing_and_says_so(fleet: Fleet) -> None:
     fleet.local("host")
     done = fleet.audit("--check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert not fleet.dest.exists()
+    assert f"would be written: {fleet.dest}/report.html" in done.stdout
+    assert "changed=1" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments, variables",
+    [
+        ((), {"audit_hosts": "typo"}),
+        (("--limit", "one"), {"audit_hosts": "two"}),
+        (("--limit", "one,two"), {"audit_hosts": "none_of_them"}),
+        (None, {}),
+        (None, {"audit_hosts": "all"}),
+    ],
+)
+def test_no_host_at_all_fails(arguments: tuple[str, ...] | None, variables: dict[str, str], fleet: Fleet) -> None:
+    """``None`` is an inventory without any host."""
+    for name in () if arguments is None else ("one", "two"):
+        fleet.local(name)
+    done = fleet.audit(*(arguments or ()), **variables)
+    assert done.returncode != 0
+    assert "No host is to be audited" in done.stdout + done.stderr
+    assert repr(variables.get("audit_hosts", "all")) in done.stdout + done.stderr
+    assert not fleet.dest.exists()
+
+
+@pytest.mark.parametrize("hosts", ["one:&all", ["one"], "localhost", "~o.e"])
+def test_hosts_by_any_pattern(hosts: t.Any, fleet: Fleet) -> None:
+    fleet.local("one")
+    fleet.local("two")
+    done = fleet.audit(audit_hosts=hosts, ansible_python_interpreter=sys.executable)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [one["name"] for one in fleet.report()["hosts"]] == ["localhost" if hosts == "localhost" else "one"]
 
 
 def test_a_limit_that_leaves_the_controller_out(fleet: Fleet) -> None:
@@ -309,12 +347,100 @@ def test_what_a_host_says_is_not_templated(fleet: Fleet) -> None:
     assert "touch" in fleet.host("liar")["kernel"]
 
 
-def test_a_variable_that_is_wrong_is_refused_first(fleet: Fleet) -> None:
+HONEST = '"kernel": "6.12.0", "problems": {}, "namespaces": [], "namespaces_matched": 0'
+LIES = {
+    "nan": '"conntrack": {"table": {"count": 1, "max": 2, "buckets": 3, "used_percent": NaN, "max_per_bucket": null, "expectations": null}}',
+    "huge": f'"conntrack": {{"statistics": {{"drop": 1{"0" * 400}}}}}',
+    "holders": '"netlink_sockets": {"totals": {"sockets": 5, "holders": "x"}}',
+    "infinite": '"ipvs": {"unknown": 1e999}',
+    "deep": f'"ipvs": {{"unknown": {"[" * 40}{"]" * 40}}}',
+    # ansible-core takes it and cannot read it again.
+    "deeper": f'"ipvs": {{"unknown": {"[" * 400}{"]" * 400}}}',
+}
+# Whole answers, some with keys that ansible-core itself understands.
+ANSWERS = {
+    "five": '{"ansible_facts": 5}',
+    "nameless": f'{{"ansible_facts": {{"kernel_audit": {{{HONEST.replace("[]", "[{}]")}}}}}}}',
+    "warns": '{"warnings": 5, "deprecations": {"x": 1}, "exception": {"x": NaN}}',
+    "adds": '{"add_host": {"host_name": "evil", "groups": ["all"]}, "add_group": "all", "changed": true}',
+    "results": '{"results": [5, {"skipped": true}], "diff": 5, "ansible_stats": 5}',
+    "list": "[1, 2]",
+    "nothing": "",
+}
+
+
+def test_a_host_that_makes_up_facts_harms_no_other(fleet: Fleet) -> None:
+    for name, lie in LIES.items():
+        fleet.liar(name, f'{{"ansible_facts": {{"kernel_audit": {{{HONEST}}}, {lie}}}}}')
+    for name, answer in ANSWERS.items():
+        fleet.liar(name, answer)
+    fleet.liar("half", f'{{"ansible_facts": {{"kernel_audit": {{{HONEST.replace("6.12.0", chr(92) + "ud800")}}}}}}}')
+    fleet.local("honest")
+    done = fleet.audit()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {path.name for path in fleet.dest.iterdir()} == {"report.html", "report.json", "report.csv", "report.md"}
+    statuses = {one["name"]: one["status"] for one in fleet.report()["hosts"]}
+    assert statuses.pop("half") in ("audited", "failed")  # newer releases of ansible-core refuse it themselves
+    assert statuses == {"honest": "audited", **dict.fromkeys([*LIES, *ANSWERS], "failed")}
+    assert all(one["reason"] for one in fleet.report()["hosts"] if one["status"] == "failed")
+
+
+# What is given, and what is said of it. FOLDER is one that is there.
+REFUSED: list[tuple[dict[str, t.Any], str]] = [
+    ({"audit_fail_on": "awful"}, "audit_fail_on"),
+    ({"audit_formats": []}, "audit_formats"),
+    ({"audit_formats": ["pdf"]}, "audit_formats"),
+    ({"audit_rules_disabled": ["typo"]}, "audit_rules_disabled of the role): there is no rule typo"),
+    ({"audit_rules_files": "FOLDER/none.yml"}, "audit_rules_files of the role): FOLDER/none.yml: No such file"),
+    ({"audit_compare": "FOLDER"}, "audit_compare of the role): FOLDER: Is a directory"),
+    ({"audit_compare": "FOLDER/inventory.yml"}, "audit_compare of the role): FOLDER/inventory.yml: Expecting value"),
+    (
+        {"audit_timeout_defaults": {"nf_conntrack_udp_timeout": 30}},
+        "audit_timeout_defaults.nf_conntrack_udp_timeout. Supported parameters include: dccp_timeout",
+    ),
+    ({"audit_timeout_defaults": {"udp_timeout": "soon"}}, "audit_timeout_defaults"),
+    ({"audit_drop_per_hour": None}, "audit_drop_per_hour"),
+    ({"audit_namespaces_limit": -1}, "audit_namespaces_limit is -1: give a number of namespaces, 0 for none"),
+    ({"audit_processes": "-1"}, "audit_processes is -1: give a number of processes, 0 for totals only"),
+    ({"audit_namespaces": [""]}, "audit_namespaces is [''"),
+    ({"audit_namespaces": "a, b"}, "audit_namespaces is ['a', ' b']"),
+    ({"audit_namespaces": ["a\n"]}, "audit_namespaces is"),
+    ({"audit_namespaces": ["a/b"]}, "audit_namespaces is ['a/b']: give names or shell patterns"),
+    ({"audit_namespaces": [{"a": 1}]}, "audit_namespaces is [{'a': 1}]"),
+]
+
+
+@pytest.mark.parametrize("variables, said", REFUSED)
+def test_a_variable_that_is_wrong_is_refused_before_any_host_is_asked(variables: dict[str, t.Any], said: str, fleet: Fleet) -> None:
     fleet.local("host")
-    done = fleet.audit(audit_fail_on="awful")
+    folder = str(fleet.folder)
+    done = fleet.audit(**{name: value.replace("FOLDER", folder) if isinstance(value, str) else value for name, value in variables.items()})
     assert done.returncode != 0
-    assert "audit_fail_on" in done.stdout + done.stderr
+    assert said.replace("FOLDER", folder) in done.stdout + done.stderr
     assert "Gather the facts" not in done.stdout
+    assert not fleet.dest.exists()
+
+
+@pytest.mark.parametrize("dest", ["", "inventory.yml", "inventory.yml/below"])
+def test_a_place_that_cannot_be_written_to_is_refused_first(dest: str, fleet: Fleet) -> None:
+    fleet.local("host")
+    fleet.dest = fleet.folder / dest if dest else Path()
+    done = fleet.audit("-e", json.dumps({"audit_dest": str(fleet.dest) if dest else ""}))
+    assert done.returncode != 0
+    assert "audit_dest of the role" in done.stdout + done.stderr
+    assert "Gather the facts" not in done.stdout
+
+
+def test_lists_may_be_text(fleet: Fleet) -> None:
+    """As ``-e name=value`` gives them."""
+    fleet.local("host")
+    own = fleet.folder / "own.yml"
+    own.write_text("- {id: mine, severity: low, title: T, applies: true, evidence: e}\n")
+    done = fleet.audit("-e", f"audit_rules_files={own} audit_rules_disabled=host-failed,host-unreachable audit_formats=json,csv")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "mine" in fleet.findings("host")
+    assert "host-failed" not in {rule["id"] for rule in fleet.report()["rules"]}
+    assert {path.name for path in fleet.dest.iterdir()} == {"report.json", "report.csv"}
 
 
 def test_a_host_does_not_set_the_controllers_options(fleet: Fleet) -> None:
@@ -336,6 +462,3 @@ def test_thresholds_from_the_command_line_are_text(fleet: Fleet) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stderr, done.stderr
     assert "conntrack-table-high" in fleet.findings("whole")  # any use is at or above 0
-    refused = fleet.audit(audit_timeout_defaults={"nf_conntrack_udp_timeout": "soon"})
-    assert refused.returncode != 0
-    assert "thresholds.timeout_defaults.nf_conntrack_udp_timeout: 'soon' is no number" in refused.stdout + refused.stderr

@@ -9,7 +9,7 @@ import typing as t
 import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._audit import gather
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink import kernel, library
-from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NO_ANSWER, NetstateError
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NO_ANSWER, NetstateError, OptionError
 
 NAMES = ["qrouter-1", "qrouter-2", "qdhcp-1", "Qrouter-3", "[x]"]
 
@@ -27,6 +27,27 @@ NAMES = ["qrouter-1", "qrouter-2", "qdhcp-1", "Qrouter-3", "[x]"]
 )
 def test_matching(patterns: list[str], names: list[str]) -> None:
     assert gather.matching(NAMES, patterns) == names
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ((["ok", ""], 1, 1), "namespaces: '': no namespace is named so"),
+        (([" "], 1, 1), "namespaces: ' ': no namespace"),
+        (([" b"], 1, 1), "namespaces: ' b': no namespace"),
+        ((["b\n"], 1, 1), "namespaces: 'b\n': no namespace"),
+        ((["a/b*"], 1, 1), "namespaces: 'a/b\\*': no namespace"),
+        (([], -1, 1), "namespaces_limit: -1: give a number"),
+        (([], 1, -1), "limit: -1: give a number"),
+    ],
+)
+def test_options_that_are_refused(options: tuple[list[str], int, int], said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        gather.check(*options)
+
+
+def test_options_that_are_taken() -> None:
+    gather.check(["*", "a", "qrouter-[0-9a-f]*", "[", "two words"], 0, 0)
 
 
 def test_a_part_that_fails_leaves_the_others() -> None:

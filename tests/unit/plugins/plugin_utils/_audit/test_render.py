@@ -18,7 +18,7 @@ from ansible_collections.netstate.kernel.plugins.plugin_utils._audit import rend
 Build = t.Callable[..., t.Dict[str, t.Any]]
 
 TEMPLATES = Path(__file__).resolve().parents[5] / "roles" / "audit" / "templates"
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"alert(3)' {{ 7 * 7 }} {% raw %}"
+HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(2)>" onload="alert(3)\' {{ 7 * 7 }} {% raw %}'
 
 
 def rendered(report: dict[str, t.Any], kind: str) -> str:
@@ -80,14 +80,27 @@ CELLS = [
     (True, "yes"),
     ('say "x"', '"say ""x"""'),
     ("a,b", '"a,b"'),
-    ("=1+1", "\"'=1+1\""),
-    ("+1", "\"'+1\""),
-    ("-1", "\"'-1\""),
-    ("@SUM(A1)", "\"'@SUM(A1)\""),
-    ("\t=1", "\"'\t=1\""),
-    ("\r\n=1", "\"'  =1\""),
-    ("  =1", "\"'  =1\""),
-    ("\uff1d1", "\"'\uff1d1\""),
+    ("=1+1", '"\'=1+1"'),
+    ("+1", '"\'+1"'),
+    ("-1", '"\'-1"'),
+    ("@SUM(A1)", '"\'@SUM(A1)"'),
+    ("\t=1", '"\'\t=1"'),
+    ("\r\n=1", '"\'  =1"'),
+    ("  =1", '"\'  =1"'),
+    ("\uff1d1", '"\'\uff1d1"'),
+    # Before the sign: NUL and other controls, spaces and marks that are not seen, signs.
+    *((f"{start}=1", f'"\'{start}=1"') for start in "\u200b\ufeff\u202e\u2066\u00ad\u2060\u00a0\u3000\u2028\u180e\u0301(*\u00b7"),
+    *((f"{start}{sign}1", f'"\' {sign}1"') for start in "\x00\x01\x0b\x1b\x1f\x7f" for sign in "=+-@"),
+    ("\x85=1", '"\'\x85=1"'),
+    ("\u200b\t1", '"\'\u200b\t1"'),
+    ("\ufeff\u202e @x", '"\'\ufeff\u202e @x"'),
+    # Other forms of the signs: small, raised, the mathematical minus.
+    *((f"{sign}1", f'"\'{sign}1"') for sign in "\ufe66\ufe62\ufe63\ufe6b\u2212\u207a\uff0b\uff0d\uff20"),
+    ("a=1", "a=1"),
+    ("node-1", "node-1"),
+    ("_=1", "_=1"),
+    ("5.0-1", "5.0-1"),
+    ("a\x00b", '"a b"'),
 ]
 
 
@@ -128,6 +141,25 @@ def test_a_comparison_and_a_fleet_of_none_are_rendered(kind: str, build: Build) 
 def test_a_wrong_template_is_named(build: Build) -> None:
     with pytest.raises(render.RenderError, match="html"):
         render.rendered(build({}), "{{ report.absent }}", "html")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_json_is_not_written(value: float, build: Build) -> None:
+    with pytest.raises(render.RenderError, match="json"):
+        rendered(dict(build({}), thresholds={"x": value}), "json")
+
+
+def test_a_threshold_that_is_none_is_no_traceback(facts: dict[str, t.Any], build: Build) -> None:
+    report = dict(build({"host": {"ansible_facts": facts}}), thresholds={"table_critical_percent": []})
+    with pytest.raises(render.RenderError, match="html"):
+        rendered(report, "html")
+
+
+@pytest.mark.parametrize("percent, shown", [(0.0, "0.0"), (5.5, "5.5"), (None, "")])
+def test_markdown_tells_an_empty_table_from_one_without_a_limit(percent: float | None, shown: str, facts: dict[str, t.Any], build: Build) -> None:
+    facts["conntrack"]["table"]["used_percent"] = percent
+    (row,) = [line for line in rendered(build({"web1": {"ansible_facts": facts}}), "md").splitlines() if line.startswith("| web1 |")]
+    assert row.split(" | ")[3] == shown
 
 
 @pytest.mark.parametrize("value, text", [(999, "999"), (12345, "12\u202f345"), (10656178, "10.7\u202fM"), (3 * 10**9, "3.0\u202fG")])

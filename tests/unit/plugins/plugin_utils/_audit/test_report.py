@@ -20,6 +20,10 @@ STATUSES: list[tuple[t.Any, str, str]] = [
     ({"ansible_facts": {"discovered_interpreter_python": "/usr/bin/python3"}, "msg": "broken"}, "failed", "broken"),
     ({"unreachable": True, "msg": "Task failed: no route"}, "unreachable", "no route"),
     ({}, "failed", "was not asked"),
+    ({"unreachable": True}, "unreachable", "no reason was given"),
+    ({"ansible_facts": 5}, "failed", "no facts came back"),
+    ({"ansible_facts": ["kernel_audit"]}, "failed", "no facts came back"),
+    (5, "failed", "what it returned cannot be judged: AttributeError"),
     ({"changed": False}, "failed", "no facts came back"),
 ]
 
@@ -51,7 +55,7 @@ def test_a_host_without_ipvs_facts(facts: dict[str, t.Any], build: Build) -> Non
 @pytest.mark.parametrize(
     "conntrack, ipvs, shown",
     [
-        ({"available": True}, {"available": True, "totals": {"services": 1}}, (True, "in use")),
+        ({"available": True}, {"available": True, "totals": {"services": 1, "destinations": 0}}, (True, "in use")),
         ({"available": False, "reason": "not_built"}, {"available": False, "reason": "not_built"}, (False, "no")),
         ({"available": False, "reason": "not_permitted"}, {"available": False, "reason": "not_permitted"}, (None, None)),
         ({"available": False, "reason": "not_permitted", "modules": {"nf_conntrack": "builtin"}}, {"available": False}, (True, None)),
@@ -145,7 +149,7 @@ def test_a_host_that_went_down_resolved_nothing(facts: dict[str, t.Any], build: 
     assert [finding["id"] for finding in row["findings_new"]] == ["host-unreachable"]
 
 
-@pytest.mark.parametrize("earlier", [{}, [], {"schema": "other"}, {"schema": report.SCHEMA, "schema_version": 99, "hosts": []}])
+@pytest.mark.parametrize("earlier", [{}, [], {"schema": "other"}, {"schema": report.SCHEMA, "schema_version": 99, "hosts": []}])  # more in test_audit_report.py
 def test_an_earlier_report_that_is_none(earlier: t.Any, build: Build) -> None:
     with pytest.raises(report.ReportError):
         build({}, earlier)
@@ -160,6 +164,7 @@ def test_an_earlier_report_that_is_none(earlier: t.Any, build: Build) -> None:
         (36000, {"drop": 601}, 7200, (60.0, "since the kernel started")),  # the counter went back
         (60, None, None, (600.0, "since the kernel started")),
         (None, None, None, (None, "")),
+        (36000, {"drop": 0}, -7200, (60.0, "since the kernel started")),  # its clock was set back
     ],
 )
 def test_rates(uptime: t.Any, before: t.Any, seconds: t.Any, expected: tuple[t.Any, str]) -> None:
@@ -174,20 +179,64 @@ SHAPES: list[tuple[str, t.Any, str]] = [
     ("conntrack.table", {}, "facts.conntrack.table lacks count"),
     ("netlink_sockets.processes", {}, "facts.netlink_sockets.processes is no list"),
     ("netlink_sockets.processes", [{}], "facts.netlink_sockets.processes[0] lacks pid"),
-    ("kernel_audit.namespaces", [{"name": 5}], "facts.kernel_audit.namespaces[0].name is of another type"),
+    ("kernel_audit.namespaces", [{"name": 5, "problems": {}}], "facts.kernel_audit.namespaces[0].name is of another type"),
+    ("kernel_audit.namespaces", [{"problems": {}}], "facts.kernel_audit.namespaces[0] lacks name"),
+    ("kernel_audit.namespaces", [{"name": "a"}], "facts.kernel_audit.namespaces[0] lacks problems"),
+    ("kernel_audit.problems", {"ipvs": {}}, "facts.kernel_audit.problems.ipvs lacks reason"),
+    ("kernel_audit.uptime_seconds", 10**400, "facts.kernel_audit.uptime_seconds is beyond what a kernel counts"),
+    ("netlink_sockets.totals.holders", "x", "facts.netlink_sockets.totals.holders is of another type"),
+    ("netlink_sockets.openvswitch", [{"evidence": "x"}], "facts.netlink_sockets.openvswitch[0] lacks upcall_mode"),
+    ("ipvs.totals", {"services": 1}, "facts.ipvs.totals lacks destinations"),
+    ("ipvs.capabilities.schedulers.usable", {}, "facts.ipvs.capabilities.schedulers.usable is no list"),
+    ("conntrack.statistics.drop", 10**400, "facts.conntrack.statistics.drop is beyond what a kernel counts"),
+    ("conntrack.statistics.drop", 2**64, "facts.conntrack.statistics.drop is beyond what a kernel counts"),
+    ("conntrack.statistics.drop", -1, "facts.conntrack.statistics.drop is beyond what a kernel counts"),
+    ("conntrack.table.count", 10**400, "facts.conntrack.table.count is beyond what a kernel counts"),
+    ("conntrack.table.count", 1.0, "facts.conntrack.table.count is of another type"),
+    ("conntrack.table.used_percent", float("nan"), "facts.conntrack.table.used_percent is no finite number"),
+    ("conntrack.table.used_percent", float("inf"), "facts.conntrack.table.used_percent is no finite number"),
+    ("conntrack.table.used_percent", -500, "facts.conntrack.table.used_percent is beyond what a kernel counts"),
+    ("conntrack.table.used_percent", 10**400, "facts.conntrack.table.used_percent is beyond what a kernel counts"),
+    ("conntrack.table.unknown", float("nan"), "facts.conntrack.table.unknown is no finite number"),
+    ("conntrack.settings.nf_conntrack_udp_timeout", 2**64, "facts.conntrack.settings.nf_conntrack_udp_timeout is beyond what a kernel counts"),
+    ("conntrack.unknown", [{"deep": float("nan")}], "facts.conntrack.unknown[0].deep is no finite number"),
+    ("unknown", [[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]], "facts.unknown[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0] is nested too deep"),
     ("kernel_audit", {}, "facts.kernel_audit lacks kernel"),
 ]
 
 
 @pytest.mark.parametrize("path, value, why", SHAPES)
 def test_a_host_whose_facts_are_of_another_shape(path: str, value: t.Any, why: str, facts: dict[str, t.Any], build: Build) -> None:
+    honest = copy.deepcopy(facts)
     *way, last = path.split(".")
     target = facts
     for step in way:
         target = target[step]
     target[last] = value
-    (one,) = build({"liar": {"ansible_facts": facts}})["hosts"]
+    (other, one) = build({"honest": {"ansible_facts": honest}, "liar": {"ansible_facts": facts}})["hosts"]
+    assert other["status"] == "audited"
     assert (one["status"], one["reason"]) == ("failed", f"it returned no facts of this audit: {why}")
+
+
+@pytest.mark.parametrize(
+    "path, value",
+    [
+        ("conntrack.table.count", 2**64 - 1),
+        ("conntrack.table.used_percent", 100.1),  # the limit was lowered
+        ("conntrack.statistics.drop", 2**64 - 1),
+        ("conntrack.settings.nf_conntrack_udp_timeout", -1),
+        ("kernel_audit.uptime_seconds", 0.0),
+        ("unknown", {"new": [1, None, "x", True, -5.5]}),
+    ],
+)
+def test_what_a_kernel_can_hold_is_audited(path: str, value: t.Any, facts: dict[str, t.Any], build: Build) -> None:
+    *way, last = path.split(".")
+    target = facts
+    for step in way:
+        target = target[step]
+    target[last] = value
+    (one,) = build({"host": {"ansible_facts": facts}})["hosts"]
+    assert (one["status"], one["rule_errors"]) == ("audited", [])
 
 
 def test_what_a_rule_cannot_compare_is_told_and_harms_nothing(facts: dict[str, t.Any], build: Build) -> None:

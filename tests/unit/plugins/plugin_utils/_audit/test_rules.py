@@ -175,7 +175,7 @@ def test_a_user_changes_adds_and_switches_off() -> None:
 
 
 def test_a_rule_that_is_not_there_cannot_be_switched_off() -> None:
-    with pytest.raises(rules.RuleError, match="typo"):
+    with pytest.raises(rules.UnknownRule, match="typo"):
         rules.compiled([GOOD], ["typo"])
 
 
@@ -183,6 +183,16 @@ def test_a_wrong_expression_is_named() -> None:
     (rule,) = rules.compiled([dict(GOOD, applies="'text' > 5")])
     with pytest.raises(rules.RuleError, match="mine"):
         list(rule.ask({}))
+
+
+@pytest.mark.parametrize("error", [RecursionError, RuntimeError, AssertionError])
+def test_a_rule_that_fails_in_any_way_is_named(error: type[Exception]) -> None:
+    def fails() -> None:
+        raise error("so")
+
+    (rule,) = rules.compiled([dict(GOOD, applies="said()")])
+    with pytest.raises(rules.RuleError, match=f"rule mine: {error.__name__}: so"):
+        list(rule.ask({"said": fails}))
 
 
 def test_what_a_host_says_is_never_an_expression() -> None:
