@@ -20,9 +20,7 @@ from .model import Destination, DestinationKey, Held, Key, Service, Table, Tunne
 _NAME = re.compile(r"[a-z0-9_-]{1,15}")  # IP_VS_SCHEDNAME_MAXLEN and IP_VS_PENAME_MAXLEN are 16 with the closing zero
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
 
-SERVICE_OPTIONS = frozenset(
-    ["protocol", "address", "port", "fwmark", "family", "scheduler", "scheduler_flags", "persistence", "one_packet", "destinations"]
-)
+SERVICE_OPTIONS = frozenset(["protocol", "address", "port", "fwmark", "family", "scheduler", "scheduler_flags", "persistence", "one_packet", "destinations"])
 DESTINATION_OPTIONS = frozenset(["address", "port", "forward", "weight", "upper_threshold", "lower_threshold", "tunnel"])
 PERSISTENCE_OPTIONS = frozenset(["timeout", "netmask", "engine"])
 TUNNEL_OPTIONS = frozenset(["type", "port", "checksum"])
@@ -146,9 +144,7 @@ def settle_service(wanted: Wanted, held: Service | None) -> Service:
     return settled
 
 
-def settle_destination(
-    service: Key, key: DestinationKey, wanted: WantedDestination, held: Destination | None
-) -> Destination:
+def settle_destination(service: Key, key: DestinationKey, wanted: WantedDestination, held: Destination | None) -> Destination:
     """As :func:`settle_service`, for a destination.
 
     :raises OptionError: for values that do not go together

@@ -162,9 +162,7 @@ def plan(goal: Goal, table: Table, activity: Activity, time_is_up: bool = False)
             leaving.append((wanted.key, sorted(set(held.destinations) - set(wanted.destinations)), False))
     if goal.state == OVERRIDDEN:
         leaving += [
-            (key, sorted(held.destinations), True)
-            for key, held in model.sorted_table(table)
-            if key not in goal.named and key in t.cast(Scope, goal.scope)
+            (key, sorted(held.destinations), True) for key, held in model.sorted_table(table) if key not in goal.named and key in t.cast(Scope, goal.scope)
         ]
     draining, removing, waiting = _removal(goal.drain, table, activity, leaving, time_is_up)
     return Plan(building + changing + draining + removing, waiting)

@@ -127,9 +127,7 @@ def _vet(goal: Goal, table: Table, load_modules: bool) -> None:
             _vet_one(wanted, "persistence.engine", service.engine, presence.engines, "ip_vs_pe_", load_modules)
 
 
-def _vet_one(
-    wanted: Wanted, option: str, name: str, known: t.Callable[[], dict[str, str]], prefix: str, load_modules: bool
-) -> None:
+def _vet_one(wanted: Wanted, option: str, name: str, known: t.Callable[[], dict[str, str]], prefix: str, load_modules: bool) -> None:
     state = kernel.module_state(prefix + name)
     if state in kernel.PRESENT or (state == kernel.LOADABLE and load_modules):
         return
