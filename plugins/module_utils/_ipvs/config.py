@@ -12,6 +12,7 @@ import dataclasses
 import ipaddress
 import re
 import typing as t
+from collections import abc
 
 from .._netlink.errors import OptionError
 from . import model
@@ -72,14 +73,7 @@ def table(wanted: t.Iterable[Wanted]) -> Table:
 
     :raises OptionError: for values that do not go together
     """
-    held: Table = {}
-    for service in wanted:
-        destinations = service.destinations or {}
-        held[service.key] = Held(
-            settle_service(service, None),
-            {key: settle_destination(service.key, key, one, None) for key, one in destinations.items()},
-        )
-    return held
+    return {one.key: settle(one, None) for one in wanted}
 
 
 def as_config(held: t.Mapping[Key, Held]) -> list[dict[str, t.Any]]:
@@ -120,6 +114,17 @@ def tunnel_config(tunnel: Tunnel) -> dict[str, t.Any]:
         config["port"] = tunnel.port
     config["checksum"] = model.CHECKSUMS[tunnel.flags] if tunnel.flags < len(model.CHECKSUMS) else str(tunnel.flags)
     return config
+
+
+def settle(wanted: Wanted, held: Held | None) -> Held:
+    """What the service and the destinations that are named shall be; see :func:`settle_service`.
+
+    :raises OptionError: for values that do not go together
+    """
+    service = settle_service(wanted, held.service if held else None)
+    there: t.Mapping[DestinationKey, Destination] = held.destinations if held else {}
+    named = (wanted.destinations or {}).items()
+    return Held(service, {key: settle_destination(wanted.key, key, one, there.get(key)) for key, one in named})
 
 
 def settle_service(wanted: Wanted, held: Service | None) -> Service:
@@ -175,6 +180,8 @@ def number_of(option: str, value: object, least: int, most: int) -> int:
 
     :raises OptionError: for anything else, or out of range
     """
+    if type(value) is int and least <= value <= most:
+        return value
     text = str(value).strip()
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         raise OptionError(option, value, f"give a whole number from {least} to {most}")
@@ -364,7 +371,7 @@ def _service_config(key: Key, held: Held) -> dict[str, t.Any]:
 
 def _dictionary(place: str, value: t.Any, known: t.Collection[str]) -> dict[str, t.Any]:
     """What was given of a dictionary; ``None`` is the same as left out."""
-    if not isinstance(value, t.Mapping):
+    if not isinstance(value, abc.Mapping):
         raise OptionError(place, value, "give a dictionary of {}".format(", ".join(sorted(known))))
     for name in value:
         if name not in known:
@@ -373,7 +380,7 @@ def _dictionary(place: str, value: t.Any, known: t.Collection[str]) -> dict[str,
 
 
 def _list(place: str, value: t.Any) -> t.Sequence[t.Any]:
-    if isinstance(value, (str, bytes)) or not isinstance(value, t.Sequence):
+    if isinstance(value, (str, bytes)) or not isinstance(value, abc.Sequence):
         raise OptionError(place, value, "give a list")
     return value
 
