@@ -100,9 +100,7 @@ def _state(message: bytes, layout: wire.Layout, path: wire.Path, names: t.Sequen
 
 def _sctp_tags(message: bytes, layout: wire.Layout) -> dict[str, int] | None:
     numbers = {"original": wire.SCTP_VTAG_ORIGINAL, "reply": wire.SCTP_VTAG_REPLY}
-    tags = {
-        name: wire.number(message, layout, (wire.PROTOINFO, wire.INFO_SCTP, number)) for name, number in numbers.items()
-    }
+    tags = {name: wire.number(message, layout, (wire.PROTOINFO, wire.INFO_SCTP, number)) for name, number in numbers.items()}
     return None if None in tags.values() else t.cast("dict[str, int]", tags)
 
 

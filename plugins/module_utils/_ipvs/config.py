@@ -12,6 +12,7 @@ import dataclasses
 import ipaddress
 import re
 import typing as t
+from collections import abc
 
 from .._netlink.errors import OptionError
 from . import model
@@ -20,9 +21,7 @@ from .model import Destination, DestinationKey, Held, Key, Service, Table, Tunne
 _NAME = re.compile(r"[a-z0-9_-]{1,15}")  # IP_VS_SCHEDNAME_MAXLEN and IP_VS_PENAME_MAXLEN are 16 with the closing zero
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
 
-SERVICE_OPTIONS = frozenset(
-    ["protocol", "address", "port", "fwmark", "family", "scheduler", "scheduler_flags", "persistence", "one_packet", "destinations"]
-)
+SERVICE_OPTIONS = frozenset(["protocol", "address", "port", "fwmark", "family", "scheduler", "scheduler_flags", "persistence", "one_packet", "destinations"])
 DESTINATION_OPTIONS = frozenset(["address", "port", "forward", "weight", "upper_threshold", "lower_threshold", "tunnel"])
 PERSISTENCE_OPTIONS = frozenset(["timeout", "netmask", "engine"])
 TUNNEL_OPTIONS = frozenset(["type", "port", "checksum"])
@@ -74,14 +73,7 @@ def table(wanted: t.Iterable[Wanted]) -> Table:
 
     :raises OptionError: for values that do not go together
     """
-    held: Table = {}
-    for service in wanted:
-        destinations = service.destinations or {}
-        held[service.key] = Held(
-            settle_service(service, None),
-            {key: settle_destination(service.key, key, one, None) for key, one in destinations.items()},
-        )
-    return held
+    return {one.key: settle(one, None) for one in wanted}
 
 
 def as_config(held: t.Mapping[Key, Held]) -> list[dict[str, t.Any]]:
@@ -124,6 +116,17 @@ def tunnel_config(tunnel: Tunnel) -> dict[str, t.Any]:
     return config
 
 
+def settle(wanted: Wanted, held: Held | None) -> Held:
+    """What the service and the destinations that are named shall be; see :func:`settle_service`.
+
+    :raises OptionError: for values that do not go together
+    """
+    service = settle_service(wanted, held.service if held else None)
+    there: t.Mapping[DestinationKey, Destination] = held.destinations if held else {}
+    named = (wanted.destinations or {}).items()
+    return Held(service, {key: settle_destination(wanted.key, key, one, there.get(key)) for key, one in named})
+
+
 def settle_service(wanted: Wanted, held: Service | None) -> Service:
     """What the service shall be: what was given, for the rest what it is, or else the defaults.
 
@@ -146,9 +149,7 @@ def settle_service(wanted: Wanted, held: Service | None) -> Service:
     return settled
 
 
-def settle_destination(
-    service: Key, key: DestinationKey, wanted: WantedDestination, held: Destination | None
-) -> Destination:
+def settle_destination(service: Key, key: DestinationKey, wanted: WantedDestination, held: Destination | None) -> Destination:
     """As :func:`settle_service`, for a destination.
 
     :raises OptionError: for values that do not go together
@@ -179,6 +180,8 @@ def number_of(option: str, value: object, least: int, most: int) -> int:
 
     :raises OptionError: for anything else, or out of range
     """
+    if type(value) is int and least <= value <= most:
+        return value
     text = str(value).strip()
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         raise OptionError(option, value, f"give a whole number from {least} to {most}")
@@ -368,7 +371,7 @@ def _service_config(key: Key, held: Held) -> dict[str, t.Any]:
 
 def _dictionary(place: str, value: t.Any, known: t.Collection[str]) -> dict[str, t.Any]:
     """What was given of a dictionary; ``None`` is the same as left out."""
-    if not isinstance(value, t.Mapping):
+    if not isinstance(value, abc.Mapping):
         raise OptionError(place, value, "give a dictionary of {}".format(", ".join(sorted(known))))
     for name in value:
         if name not in known:
@@ -377,7 +380,7 @@ def _dictionary(place: str, value: t.Any, known: t.Collection[str]) -> dict[str,
 
 
 def _list(place: str, value: t.Any) -> t.Sequence[t.Any]:
-    if isinstance(value, (str, bytes)) or not isinstance(value, t.Sequence):
+    if isinstance(value, (str, bytes)) or not isinstance(value, abc.Sequence):
         raise OptionError(place, value, "give a list")
     return value
 

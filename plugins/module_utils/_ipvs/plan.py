@@ -69,6 +69,7 @@ class Goal:
     """What a task wants.
 
     :ivar scope: for ``overridden``
+    :ivar fixed: what the services shall be, where that does not depend on what they are: when ``replaced`` or ``overridden``
     """
 
     state: str
@@ -76,6 +77,7 @@ class Goal:
     scope: Scope | None = None
     drain: Drain = Drain()
     named: frozenset[Key] = dataclasses.field(init=False)
+    fixed: Table = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "named", frozenset(one.key for one in self.wanted))
@@ -83,8 +85,7 @@ class Goal:
             for one in self.wanted:
                 if one.key not in t.cast(Scope, self.scope):
                     raise OptionError(one.place, str(one.key), "it is outside the scope")
-        if self.state in (REPLACED, OVERRIDDEN):
-            config.table(self.wanted)  # nothing that is held can make their values go together
+        object.__setattr__(self, "fixed", config.table(self.wanted) if self.state in (REPLACED, OVERRIDDEN) else {})
 
     def concerns(self, key: Key) -> bool:
         """Whether the task has a say in this service."""
@@ -159,12 +160,10 @@ def plan(goal: Goal, table: Table, activity: Activity, time_is_up: bool = False)
         building += added
         changing += changed
         if goal.state != MERGED and wanted.destinations is not None and held is not None:
-            leaving.append((wanted.key, sorted(set(held.destinations) - set(wanted.destinations)), False))
+            leaving.append((wanted.key, sorted(held.destinations.keys() - wanted.destinations.keys()), False))
     if goal.state == OVERRIDDEN:
         leaving += [
-            (key, sorted(held.destinations), True)
-            for key, held in model.sorted_table(table)
-            if key not in goal.named and key in t.cast(Scope, goal.scope)
+            (key, sorted(held.destinations), True) for key, held in model.sorted_table(table) if key not in goal.named and key in t.cast(Scope, goal.scope)
         ]
     draining, removing, waiting = _removal(goal.drain, table, activity, leaving, time_is_up)
     return Plan(building + changing + draining + removing, waiting)
@@ -207,19 +206,19 @@ def foretold(goal: Goal, table: Table, activity: Activity) -> tuple[list[Step], 
 def _towards(goal: Goal, wanted: Wanted, held: Held | None) -> tuple[list[Step], list[Step]]:
     """Steps that add, and steps that change."""
     added, changed = [], []
-    kept = held if goal.state == MERGED else None
     key = wanted.key
-    service = config.settle_service(wanted, kept.service if kept else None)
+    wish = goal.fixed[key] if key in goal.fixed else config.settle(wanted, held)
     if held is None:
-        added.append(Step(ADD_SERVICE, key, service))
-    elif service != held.service:
-        changed.append(Step(CHANGE_SERVICE, key, service))
-    for destination, one in sorted((wanted.destinations or {}).items()):
-        there = held.destinations.get(destination) if held else None
-        value = config.settle_destination(key, destination, one, there if kept else None)
-        if there is None:
+        added.append(Step(ADD_SERVICE, key, wish.service))
+    elif wish.service != held.service:
+        changed.append(Step(CHANGE_SERVICE, key, wish.service))
+    there = held.destinations if held else {}
+    if wish.destinations == there:
+        return added, changed
+    for destination, value in sorted(wish.destinations.items()):
+        if destination not in there:
             added.append(Step(ADD_DESTINATION, key, None, destination, value))
-        elif value != there:
+        elif value != there[destination]:
             changed.append(Step(CHANGE_DESTINATION, key, None, destination, value))
     return added, changed
 

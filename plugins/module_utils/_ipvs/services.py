@@ -118,7 +118,8 @@ def _vet(goal: Goal, table: Table, load_modules: bool) -> None:
         return
     for wanted in goal.wanted:
         held = table.get(wanted.key)
-        service = config.settle_service(wanted, held.service if held and goal.state == plan.MERGED else None)
+        fixed = goal.fixed.get(wanted.key)
+        service = fixed.service if fixed else config.settle_service(wanted, held.service if held else None)
         if held and held.service == service:
             continue
         if service.scheduler != model.NO_SCHEDULER and not (held and held.service.scheduler == service.scheduler):
@@ -127,9 +128,7 @@ def _vet(goal: Goal, table: Table, load_modules: bool) -> None:
             _vet_one(wanted, "persistence.engine", service.engine, presence.engines, "ip_vs_pe_", load_modules)
 
 
-def _vet_one(
-    wanted: Wanted, option: str, name: str, known: t.Callable[[], dict[str, str]], prefix: str, load_modules: bool
-) -> None:
+def _vet_one(wanted: Wanted, option: str, name: str, known: t.Callable[[], dict[str, str]], prefix: str, load_modules: bool) -> None:
     state = kernel.module_state(prefix + name)
     if state in kernel.PRESENT or (state == kernel.LOADABLE and load_modules):
         return

@@ -94,11 +94,7 @@ def parse(options: t.Mapping[str, t.Any]) -> Wanted:
 
     :raises OptionError: naming option and value
     """
-    timeouts = {
-        name: config.number_of(f"timeouts.{name}", value, 1, LONGEST)
-        for name, value in (options.get("timeouts") or {}).items()
-        if value is not None
-    }
+    timeouts = {name: config.number_of(f"timeouts.{name}", value, 1, LONGEST) for name, value in (options.get("timeouts") or {}).items() if value is not None}
     daemons = {role: _daemon(role, options[role]) for role in ROLES if options.get(role) is not None}
     return Wanted(timeouts, daemons)
 
@@ -190,7 +186,7 @@ def read(channel: Channel, requests: messages.Requests) -> Settings:
         daemons[roles[wire.U32.unpack(values[wire.DAEMON_STATE])[0]]] = decoded(values)
 
     try:
-        channel.dump("dump of the IPVS sync daemons", requests.daemons(), visit, _MEANINGS, ahead=False)
+        channel.dump("dump of the IPVS sync daemons", requests.daemons(), visit, _MEANINGS)
     except Interrupted as error:
         raise NetstateError("dump of the IPVS sync daemons", None, Reason(UNREADABLE.slug, str(error))) from None
     timeouts = {name: wire.U32.unpack(found[kind])[0] for name, kind in TIMEOUTS.items()}

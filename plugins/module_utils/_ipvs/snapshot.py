@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._netlink.channel import Interrupted
+from .._netlink import attributes
+from .._netlink.channel import Dump, Interrupted
 from .._netlink.errors import UNREADABLE, NetstateError, Reason
 from . import messages, presence, wire
 from .model import Activity, Destination, DestinationKey, Held, Key, Service, Table
@@ -87,17 +88,16 @@ class Reader:
 
     def _services(self) -> _Services:
         for _try in range(TRIES):
+            dump = self._collect("dump of the IPVS services", self._requests.services())
+            if dump is None:
+                continue
             read: _Services = {}
-
-            # pylint: disable-next=dangerous-default-value  # this round's, and no other's
-            def visit(message: bytes, read: _Services = read) -> None:
-                key, service = wire.service(message)
-                read[key] = service
+            for datagram in dump.entries():
+                found = list(wire.services(datagram))
+                read.update(found)
                 if self._keep:
-                    self._kept[key] = message
-
-            if self._dump("dump of the IPVS services", self._requests.services(), visit):
-                return read
+                    self._kept.update(zip((key for key, _service in found), attributes.split(datagram)))
+            return read
         raise _unsteady("the dump of the services was interrupted each time")
 
     def _with_destinations(self, services: _Services, wanted: t.Callable[[Key], bool] | None) -> Snapshot:
@@ -109,36 +109,40 @@ class Reader:
         return Snapshot(table, activity, self._kept)
 
     def _destinations(self, key: Key, activity: Activity) -> _Destinations:
-        request = self._requests.destinations(key)
-        before: _Destinations | None = None
+        asked, request = f"dump of the destinations of {key}", self._requests.destinations(key)
+        before: Dump | None = None
         for _try in range(TRIES):
-            read: _Destinations = {}
-            busy: Activity = {}
-
-            # pylint: disable-next=dangerous-default-value  # this round's, and no other's
-            def visit(message: bytes, read: _Destinations = read, busy: Activity = busy) -> None:
-                one, destination, busy[key, one] = wire.destination(message, key.family)
-                read[one] = destination
-                if self._keep:
-                    self._kept[key, one] = message
-
-            if not self._dump(f"dump of the destinations of {key}", request, visit):
+            dump = self._collect(asked, request, before)
+            if dump is None:
                 continue
-            if self._channel.datagrams <= 1 or read == before:
+            if dump is before or len(dump.entries()) <= 1 or (before and self._read(key, before)[0] == self._read(key, dump)[0]):
+                read, busy = self._read(key, dump)
                 activity.update(busy)
                 return read
-            before = read
+            before = dump
         raise _unsteady(f"the destinations of {key} changed each time while they were read")
 
-    def _dump(self, asked: str, request: bytes, visit: t.Callable[[bytes], None]) -> bool:
-        """Whether the dump was whole; after one that was not, the socket is a new one."""
+    def _read(self, key: Key, dump: Dump) -> tuple[_Destinations, Activity]:
+        """What a dump of the destinations of a service says."""
+        read: _Destinations = {}
+        busy: Activity = {}
+        for datagram in dump.entries():
+            found = list(wire.destinations(datagram, key.family))
+            for one, destination, connections in found:
+                read[one] = destination
+                busy[key, one] = connections
+            if self._keep:
+                self._kept.update(zip([(key, one) for one, _destination, _connections in found], attributes.split(datagram)))
+        return read, busy
+
+    def _collect(self, asked: str, request: bytes, earlier: Dump | None = None) -> Dump | None:
+        """A whole dump, or nothing; after one that was not whole the socket is a new one."""
         try:
-            self._channel.dump(asked, request, visit, presence.MEANINGS, ahead=False)
+            return self._channel.collect(asked, request, presence.MEANINGS, earlier)
         except Interrupted:
             self._channel.close()
             self._channel = presence.open_channel()
-            return False
-        return True
+            return None
 
 
 def read(wanted: t.Callable[[Key], bool] | None = None) -> Snapshot:

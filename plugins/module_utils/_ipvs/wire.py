@@ -130,11 +130,11 @@ _DESTINATION = attributes.Picker(
 )
 
 
-def service(message: bytes) -> tuple[Key, Service]:
-    """One message of a dump of the services."""
-    af, protocol, address, port, mark, scheduler, flags, timeout, netmask, engine = _SERVICE.pick(message)
-    key = Key(af, fwmark=mark) if mark else Key(af, protocol, address[: _SIZES[af]], int.from_bytes(port, "big"))
-    return key, _service(af, scheduler, flags, timeout, netmask, engine)
+def services(datagram: bytes) -> t.Iterator[tuple[Key, Service]]:
+    """The messages of a dump of the services."""
+    for af, protocol, address, port, mark, scheduler, flags, timeout, netmask, engine in _SERVICE.pick_each(datagram):
+        key = Key(af, fwmark=mark) if mark else Key(af, protocol, address[: _SIZES[af]], int.from_bytes(port, "big"))
+        yield key, _service(af, scheduler, flags, timeout, netmask, engine)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -150,21 +150,19 @@ def _service(af: int, scheduler: bytes | None, flags: int, timeout: int, netmask
     )
 
 
-def destination(message: bytes, service_family: int) -> tuple[DestinationKey, Destination, Connections]:
-    """One message of a dump of the destinations of a service.
+def destinations(datagram: bytes, service_family: int) -> t.Iterator[tuple[DestinationKey, Destination, Connections]]:
+    """The messages of a dump of the destinations of a service.
 
     :param service_family: kernels before 3.18 tell no family: it is that of the service
     """
-    found = _DESTINATION.pick(message)
-    af = found[0] or service_family
-    key = DestinationKey(af, found[1][: _SIZES[af]], int.from_bytes(found[2], "big"))
-    return key, _destination(*found[6:]), _connections(*found[3:6])
+    for found in _DESTINATION.pick_each(datagram):
+        af = found[0] or service_family
+        key = DestinationKey(af, found[1][: _SIZES[af]], int.from_bytes(found[2], "big"))
+        yield key, _destination(*found[6:]), _connections(*found[3:6])
 
 
 @functools.lru_cache(maxsize=1024)
-def _destination(
-    forward: int, weight: int, upper: int, lower: int, tunnel: int | None, port: bytes | None, flags: int | None
-) -> Destination:
+def _destination(forward: int, weight: int, upper: int, lower: int, tunnel: int | None, port: bytes | None, flags: int | None) -> Destination:
     method = forward & FORWARD_MASK
     encapsulation = model.PLAIN_TUNNEL if tunnel is None else Tunnel(tunnel, int.from_bytes(port or b"", "big"), flags or 0)
     return model.destination_of(method, weight, upper, lower, encapsulation)
@@ -183,11 +181,7 @@ def statistics(found: t.Mapping[int, bytes], wide: int, narrow: int) -> dict[str
     """
     nest = found.get(wide, found.get(narrow, b""))
     values = attributes.walk(nest, 0, len(nest))
-    return {
-        name: int.from_bytes(values[number], "little" if U16.pack(1)[0] else "big")
-        for number, name in enumerate(STATISTICS, 1)
-        if number in values
-    }
+    return {name: int.from_bytes(values[number], "little" if U16.pack(1)[0] else "big") for number, name in enumerate(STATISTICS, 1) if number in values}
 
 
 def attribute(kind: int, value: bytes) -> bytes:

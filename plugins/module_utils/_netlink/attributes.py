@@ -13,6 +13,8 @@ import struct
 import typing as t
 
 HEAD = struct.Struct("=HH")
+FEW = 8  # messages for which comparing byte by byte in all of them is dearer than comparing each as a whole
+_LENGTH = struct.Struct("=I")  # a message begins with it
 TYPE_MASK = 0x3FFF  # without NLA_F_NESTED and NLA_F_NET_BYTEORDER
 
 Field = t.Tuple[int, str]
@@ -23,6 +25,7 @@ class Picker:
 
     Messages of one kind and one length mostly have the same attributes at the same places. The first of a length is walked; in those
     after it the heads of all attributes are compared at once, and where one differs, the message is walked in its turn.
+    A message is its bytes from ``nlmsghdr`` on.
 
     :param nest: number of the attribute that the wanted ones are inside of
     :param start: where in a message the attributes begin
@@ -44,8 +47,16 @@ class Picker:
             form = self._forms[len(message)] = self._form(message)
         return form.ordered(form.values.unpack_from(message) + (None,))
 
+    def pick_each(self, datagram: bytes) -> t.Iterator[tuple[t.Any, ...]]:
+        """:meth:`pick` of each message of a datagram."""
+        form = self._forms.get(_LENGTH.unpack_from(datagram)[0]) if datagram else None
+        if form is None or not form.fills(datagram):
+            return map(self.pick, split(datagram))
+        return (form.ordered(values + (None,)) for values in form.values.iter_unpack(datagram))
+
     def _form(self, message: bytes) -> _Form:
         mask = bytearray(len(message))
+        mask[: _LENGTH.size] = b"\xff" * _LENGTH.size
         inside = (0, 0)
         for kind, start, end in places(message, self._start, len(message)):
             mask[start - HEAD.size : start] = b"\xff" * HEAD.size
@@ -64,20 +75,39 @@ class Picker:
                 count += 1
                 at = end
         whole = int.from_bytes(mask, "little")
+        columns = [(place, message[place : place + 1]) for place, is_head in enumerate(mask) if is_head]
         ordered = operator.itemgetter(*(found.get(kind, count) for kind in self._wanted))
-        return _Form(whole, int.from_bytes(message, "little") & whole, struct.Struct(formats), ordered)
+        return _Form(whole, int.from_bytes(message, "little") & whole, columns, struct.Struct(f"{formats}{len(message) - at}x"), ordered)
 
 
 class _Form(t.NamedTuple):
     """Where messages of one form have their values.
 
-    :ivar mask: ones where a message has heads of attributes; ``heads`` are these
+    :ivar mask: ones where a message has its length and the heads of attributes; ``heads`` are these
+    :ivar columns: place and byte of the same
     """
 
     mask: int
     heads: int
+    columns: list[tuple[int, bytes]]
     values: struct.Struct
     ordered: t.Callable[[tuple[t.Any, ...]], tuple[t.Any, ...]]
+
+    def fills(self, datagram: bytes) -> bool:
+        """Whether the datagram has such messages only, and so many that it is cheaper to compare them by columns than one by one."""
+        count, rest = divmod(len(datagram), self.values.size)
+        if count < FEW or rest or self.values.size % 4:
+            return False
+        return all(datagram[place :: self.values.size] == byte * count for place, byte in self.columns)
+
+
+def split(datagram: bytes) -> t.Iterator[bytes]:
+    """The messages of a datagram, whose lengths were checked."""
+    at = 0
+    while at < len(datagram):
+        (length,) = _LENGTH.unpack_from(datagram, at)
+        yield datagram[at : at + length]
+        at += (length + 3) & ~3
 
 
 def places(data: bytes, start: int, end: int) -> t.Iterator[tuple[int, int, int]]:

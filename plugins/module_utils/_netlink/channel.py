@@ -54,11 +54,33 @@ ANSWER_COST = 2048  # more than an error answer is accounted for in a receive bu
 BATCH_MOST = 500
 DUMP_TRIES = 5
 
+_CUT_OFF = "a message was cut off"
+_CHANGED = "the table changed while it was read"
+_ACKNOWLEDGED = "acknowledged without data"
+
 _AF_NETLINK = getattr(socket, "AF_NETLINK", 16)
 
 
 class Interrupted(Exception):
     """A dump that says of itself, or shows, that it is not the whole."""
+
+
+class Dump(t.NamedTuple):
+    """A whole dump as it came.
+
+    :ivar sequence: number of the request
+    :ivar datagrams: as received
+    :ivar tail: how many bytes the closing message takes of the last one
+    """
+
+    sequence: int
+    datagrams: list[bytes]
+    tail: int
+
+    def entries(self) -> list[bytes]:
+        """The datagrams without the closing message, and without one that had nothing else: each was filled in a single walk."""
+        last = self.datagrams[-1][: -self.tail]
+        return self.datagrams[:-1] + ([last] if last else [])
 
 
 Meanings = t.Mapping[int, Reason]
@@ -69,13 +91,11 @@ class Channel:
     """One netlink socket for one job; a context manager.
 
     :param sock: an open ``AF_NETLINK`` socket, owned from now on; tests pass a scripted one
-    :ivar datagrams: how many datagrams the messages of the last dump came in: one was filled in a single walk
     """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._sequences = itertools.count(1)
-        self.datagrams = 0
 
     @classmethod
     def open(cls, protocol: int = NETLINK_NETFILTER) -> Channel:
@@ -124,26 +144,45 @@ class Channel:
                     return answers
                 answers.append(body)
 
-    def dump(
-        self, asked: str, message: bytes, visit: Visit, meanings: Meanings | None = None, ahead: bool = True
-    ) -> int:
+    def dump(self, asked: str, message: bytes, visit: Visit, meanings: Meanings | None = None) -> int:
         """Sends one dump request, calls ``visit`` with each message (from ``nlmsghdr`` on), once and in order.
 
-        :param ahead: receive while visiting; not worth its thread for the short dumps that come by the thousand
+        Receives while visiting. That is worth its thread for long dumps; :meth:`collect` is for short ones that come by the thousand.
+
         :returns: the header flags of the closing message
         :raises Interrupted: when what was visited is not the whole; use :func:`read_whole`
         :raises NetstateError: when the kernel refuses or does not answer in time
         """
         sequence = self._send(asked, [message])[0]
-        if not ahead:
-            flags, self.datagrams = _walk(asked, lambda: self._receive(asked), sequence, visit, meanings)
-            return flags
         reader = ReadAhead(lambda: self._receive(asked))
         try:
-            flags, self.datagrams = _walk(asked, reader.next, sequence, visit, meanings)
-            return flags
+            return _walk(asked, reader.next, sequence, visit, meanings)
         finally:
             reader.close()
+
+    def collect(self, asked: str, message: bytes, meanings: Meanings | None = None, earlier: Dump | None = None) -> Dump:
+        """Sends one dump request and returns what came.
+
+        :param earlier: what this request gave on this channel before. The request then has the same sequence number, so that the
+            same answer has the same bytes: nothing is looked into twice
+        :returns: ``earlier`` itself, when all came as it had
+        :raises Interrupted: when it is not the whole, or has answers to others among it; open a new channel
+        :raises NetstateError: when the kernel refuses or does not answer in time
+        """
+        sequence = self._send(asked, [message], [earlier.sequence] if earlier else None)[0]
+        known = earlier.datagrams if earlier else []
+        came: list[bytes] = []
+        tail = 0
+        while not tail:
+            data = self._receive(asked)
+            if not data:
+                continue
+            if earlier and len(came) < len(known) and data == known[len(came)]:
+                tail = earlier.tail if len(came) == len(known) - 1 else 0
+            else:
+                tail = _tail(asked, data, sequence, meanings)
+            came.append(data)
+        return earlier if earlier and came == known else Dump(sequence, came, tail)
 
     def batch(self, asked: str, messages: t.Sequence[bytes]) -> dict[int, int]:
         """Sends the messages in one datagram and reads all answers.
@@ -173,12 +212,9 @@ class Channel:
         """How many failing answers are sure to fit the receive buffer."""
         return max(1, min(BATCH_MOST, self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // ANSWER_COST))
 
-    def _send(self, asked: str, messages: list[bytes]) -> list[int]:
-        sequences = [next(self._sequences) for _message in messages]
-        stamped = b"".join(
-            message[:_SEQUENCE_AT] + _SEQUENCE.pack(number) + message[_SEQUENCE_AT + 4 :]
-            for number, message in zip(sequences, messages)
-        )
+    def _send(self, asked: str, messages: list[bytes], sequences: list[int] | None = None) -> list[int]:
+        sequences = sequences or [next(self._sequences) for _message in messages]
+        stamped = b"".join(message[:_SEQUENCE_AT] + _SEQUENCE.pack(number) + message[_SEQUENCE_AT + 4 :] for number, message in zip(sequences, messages))
         try:
             self._sock.send(stamped)
         except OSError as error:
@@ -283,18 +319,13 @@ def _prepare(sock: socket.socket) -> None:
         sock.setsockopt(SOL_NETLINK, NETLINK_CAP_ACK, 1)
 
 
-def _walk(asked: str, receive: t.Callable[[], bytes], sequence: int, visit: Visit, meanings: Meanings | None) -> tuple[int, int]:
-    """Walks the datagrams of a dump up to its closing message; see :meth:`Channel.dump`.
-
-    :returns: flags of the closing message, and how many datagrams came up to it; one with nothing but that message does not count
-    """
+def _walk(asked: str, receive: t.Callable[[], bytes], sequence: int, visit: Visit, meanings: Meanings | None) -> int:
+    """Walks the datagrams of a dump up to its closing message; see :meth:`Channel.dump`."""
     length_of = _LENGTH.unpack_from
     usual = b""  # type, flags and sequence number of an entry: all but a few messages carry the same
     intact = True
-    datagrams = 0
     while True:
         data = receive()
-        datagrams += 1
         offset, end = 0, len(data)
         while offset < end:
             if data[offset + 4 : offset + 12] == usual:
@@ -312,20 +343,47 @@ def _walk(asked: str, receive: t.Callable[[], bytes], sequence: int, visit: Visi
             if kind in (NLMSG_DONE, NLMSG_ERROR):
                 _raise_refusal(asked, message, meanings)
                 if kind == NLMSG_ERROR:
-                    raise Interrupted("acknowledged without data")
+                    raise Interrupted(_ACKNOWLEDGED)
                 if not intact:
-                    raise Interrupted("the table changed while it was read")
-                return flags, datagrams - (length == offset)
+                    raise Interrupted(_CHANGED)
+                return flags
             usual = message[4:12]
             visit(message)
 
 
+def _tail(asked: str, data: bytes, sequence: int, meanings: Meanings | None) -> int:
+    """Checks a datagram of a dump.
+
+    :returns: how many bytes the closing message takes, 0 where there is none
+    """
+    usual = b""  # header of an entry: those after it mostly carry the same
+    offset, length, end = 0, 0, len(data)
+    while offset < end:
+        if data[offset : offset + HEADER.size] == usual and length <= end - offset:
+            offset += (length + 3) & ~3
+            continue
+        length, kind, flags, number, _port = _header(data, offset, end)
+        if number != sequence or kind == NLMSG_NOOP:
+            raise Interrupted("an answer to another request came between")
+        if kind in (NLMSG_DONE, NLMSG_ERROR):
+            _raise_refusal(asked, data[offset : offset + length], meanings)
+            if kind == NLMSG_ERROR:
+                raise Interrupted(_ACKNOWLEDGED)
+        if flags & NLM_F_DUMP_INTR:
+            raise Interrupted(_CHANGED)
+        if kind == NLMSG_DONE:
+            return end - offset
+        usual = data[offset : offset + HEADER.size]
+        offset += (length + 3) & ~3
+    return 0
+
+
 def _header(data: bytes, offset: int, end: int) -> tuple[int, int, int, int, int]:
     if end - offset < HEADER.size:
-        raise Interrupted("a message was cut off")
+        raise Interrupted(_CUT_OFF)
     header = HEADER.unpack_from(data, offset)
     if header[0] < HEADER.size or offset + header[0] > end:
-        raise Interrupted("a message was cut off")
+        raise Interrupted(_CUT_OFF)
     return header
 
 

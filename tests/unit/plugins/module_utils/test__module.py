@@ -80,9 +80,7 @@ def test_the_systems_python_is_tried(without_pyroute2: Path, tmp_path: Path) -> 
         ("conntrack_info", {"destination_ports": 80}, "destination_ports", "destination_ports: ['80']: ports need protocols"),
     ],
 )
-def test_bad_options_are_refused_before_anything_else(
-    name: str, options: dict, option: str, text: str, without_pyroute2: Path
-) -> None:
+def test_bad_options_are_refused_before_anything_else(name: str, options: dict, option: str, text: str, without_pyroute2: Path) -> None:
     result = module_run.directly(name, options, without_pyroute2)  # even before pyroute2 is missed
     assert (result["failed"], result["option"]) == (True, option)
     assert result["msg"].startswith(text)

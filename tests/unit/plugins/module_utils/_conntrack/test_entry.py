@@ -169,9 +169,7 @@ def test_timestamps(start: int, text: str | None) -> None:
     assert built(nest(20, attribute(1, start.to_bytes(8, "big"))))["timestamps"] == {"start": text, "stop": None}
 
 
-@pytest.mark.parametrize(
-    "state, name", [(0, "NONE"), (4, "OPEN"), (7, "TIMEWAIT"), (99, "99")]
-)
+@pytest.mark.parametrize("state, name", [(0, "NONE"), (4, "OPEN"), (7, "TIMEWAIT"), (99, "99")])
 def test_dccp(state: int, name: str) -> None:
     assert built(nest(4, nest(2, attribute(1, bytes([state])))))["dccp_state"] == name
 

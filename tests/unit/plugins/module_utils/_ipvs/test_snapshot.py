@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import messages, model, snapshot
 from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.model import AF_INET, Key, Service
-from ansible_collections.netstate.kernel.plugins.module_utils._netlink.channel import Interrupted
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.channel import Dump, Interrupted
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NetstateError
 
 SERVICE = Service("rr", 0, 0, 0, "", False)
@@ -60,53 +60,60 @@ def test_who_asks_for_all_gets_all_or_nothing():
 
 
 class Channel:
-    """Dumps of destinations that are given as datagrams and the weights by port that come in them; ``None`` is a dump that was interrupted."""
+    """Dumps of destinations that are given as the weights by port that come in each datagram; ``None`` is a dump that was interrupted."""
 
     def __init__(self, *dumps):
         self.left = list(dumps)
-        self.datagrams = 0
 
-    def dump(self, _asked, _request, visit, _meanings, ahead):
+    def collect(self, _asked, _request, _meanings, earlier):
         dump = self.left.pop(0)
         if dump is None:
             raise Interrupted
-        self.datagrams, weights = dump
-        for port, weight in weights.items():
-            key = model.DestinationKey(AF_INET, bytes([10, 1, 0, 1]), port)
-            visit(REQUESTS.new_destination(SERVICE_KEY, key, model.destination_of(model.DIRECT, weight)))
+        datagrams = [b"".join(row(port, weight) for port, weight in weights.items()) for weights in dump] + [END]
+        return earlier if earlier and earlier.datagrams == datagrams else Dump(1, datagrams, len(END))
 
     def close(self):
         """Nothing is open."""
 
 
-REQUESTS, SERVICE_KEY = messages.Requests(30), Key(AF_INET, fwmark=1)
+def row(port, weight):
+    key = model.DestinationKey(AF_INET, bytes([10, 1, 0, 1]), port)
+    return REQUESTS.new_destination(SERVICE_KEY, key, model.destination_of(model.DIRECT, weight))
+
+
+REQUESTS, SERVICE_KEY, END = messages.Requests(30), Key(AF_INET, fwmark=1), bytes(20)
 DESTINATIONS = {
-    "none": ([(0, {})], {}),
-    "one datagram is one walk": ([(1, {1: 5})], {1: 5}),
-    "several are read twice": ([(2, {1: 5, 2: 5}), (2, {1: 5, 2: 5})], {1: 5, 2: 5}),
-    "one was missed": ([(2, {1: 5}), (2, {1: 5, 2: 5}), (2, {1: 5, 2: 5})], {1: 5, 2: 5}),
-    "a weight changed": ([(2, {1: 5}), (2, {1: 6}), (2, {1: 6})], {1: 6}),
-    "fewer since": ([(2, {1: 5, 2: 5}), (1, {1: 5})], {1: 5}),
-    "interrupted": ([None, (1, {1: 5})], {1: 5}),
-    "interrupted between": ([(2, {1: 5}), None, (2, {1: 5})], {1: 5}),
+    "none": ([[]], {}),
+    "one datagram is one walk": ([[{1: 5}]], {1: 5}),
+    "several are read twice": ([[{1: 5}, {2: 5}], [{1: 5}, {2: 5}]], {1: 5, 2: 5}),
+    "in another order": ([[{1: 5}, {2: 5}], [{2: 5}, {1: 5}]], {1: 5, 2: 5}),
+    "one was missed": ([[{1: 5}, {2: 5}], [{1: 5}, {2: 5, 3: 5}], [{1: 5}, {2: 5, 3: 5}]], {1: 5, 2: 5, 3: 5}),
+    "a weight changed": ([[{1: 5}, {2: 5}], [{1: 5}, {2: 6}], [{1: 5}, {2: 6}]], {1: 5, 2: 6}),
+    "changed and back": ([[{1: 5}, {2: 5}], [{1: 5}, {2: 6}], [{1: 5}, {2: 5}], [{1: 5}, {2: 5}]], {1: 5, 2: 5}),
+    "fewer since": ([[{1: 5}, {2: 5}], [{1: 5}]], {1: 5}),
+    "interrupted": ([None, [{1: 5}]], {1: 5}),
+    "interrupted between": ([[{1: 5}, {2: 5}], None, [{1: 5}, {2: 5}]], {1: 5, 2: 5}),
 }
 
 
 @pytest.mark.parametrize("dumps, found", DESTINATIONS.values(), ids=DESTINATIONS)
 def test_what_counts_as_read_of_destinations(monkeypatch, dumps, found):
     reader, channel = Scripted(), Channel(*dumps)
-    reader._channel, reader._requests, reader._keep = channel, REQUESTS, False
+    reader._channel, reader._requests, reader._keep, reader._kept = channel, REQUESTS, True, {}
     monkeypatch.setattr(snapshot.presence, "open_channel", lambda: channel)
     activity = {}
     read = reader._destinations(SERVICE_KEY, activity)
     assert {key.port: one.weight for key, one in read.items()} == found
     assert {key.port for _service, key in activity} == set(found)
+    assert {key.port: message for (_service, key), message in reader._kept.items() if key.port in found} == {
+        port: row(port, weight) for port, weight in found.items()
+    }
     assert channel.left == []
 
 
 def test_destinations_that_change_each_time():
     reader = Scripted()
-    reader._channel, reader._requests, reader._keep = Channel(*((2, {1: weight}) for weight in range(9))), REQUESTS, False
+    reader._channel, reader._requests, reader._keep = Channel(*([{1: weight}, {2: 1}] for weight in range(9))), REQUESTS, False
     with pytest.raises(NetstateError, match="the destinations of fwmark 1 ipv4 changed each time"):
         reader._destinations(SERVICE_KEY, {})
 

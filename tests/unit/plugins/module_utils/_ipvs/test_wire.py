@@ -25,9 +25,14 @@ TABLE = rules.parse_table(MADE_BY)
 REQUESTS = messages.Requests(30)
 
 
+def destination_of(message, family):
+    (found,) = wire.destinations(message, family)
+    return found
+
+
 @pytest.mark.parametrize("key", TABLE, ids=str)
 def test_a_service_of_the_kernel(key):
-    assert wire.service(GOLDEN[f"service {key}"]) == (key, TABLE[key].service)
+    assert list(wire.services(GOLDEN[f"service {key}"])) == [(key, TABLE[key].service)]
 
 
 DESTINATIONS = {str(one): (key, one) for key, held in TABLE.items() for one in held.destinations}
@@ -37,7 +42,7 @@ DESTINATIONS = {str(one): (key, one) for key, held in TABLE.items() for one in h
 def test_a_destination_of_the_kernel(name):
     key, one = DESTINATIONS[name]
     message = GOLDEN[f"destination {name}"]
-    assert wire.destination(message, key.family) == (one, TABLE[key].destinations[one], model.Connections(0, 0, 0))
+    assert destination_of(message, key.family) == (one, TABLE[key].destinations[one], model.Connections(0, 0, 0))
     found = wire.nested(message, wire.DEST)
     assert set(wire.statistics(found, wire.DEST_STATS64, wire.DEST_STATS)) == set(wire.STATISTICS)
 
@@ -61,10 +66,10 @@ def test_statistics_of_64_bits_come_first():
 @given(tables())
 def test_config_to_bytes_and_back(table):
     for key, held in table.items():
-        assert wire.service(REQUESTS.new_service(key, held.service)) == (key, held.service)
+        assert list(wire.services(REQUESTS.new_service(key, held.service))) == [(key, held.service)]
         for destination, one in held.destinations.items():
             request = REQUESTS.new_destination(key, destination, one)
-            assert wire.destination(request, key.family)[:2] == (destination, one)
+            assert destination_of(request, key.family)[:2] == (destination, one)
 
 
 def changed(message, **attributes):
@@ -82,19 +87,19 @@ def changed(message, **attributes):
 
 def test_a_destination_without_a_family_has_that_of_its_service():
     message = changed(GOLDEN["destination 10.1.0.1:8443"], DEST_ADDR_FAMILY=None)
-    assert wire.destination(message, model.AF_INET)[0] == model.DestinationKey(model.AF_INET, bytes([10, 1, 0, 1]), 8443)
+    assert destination_of(message, model.AF_INET)[0] == model.DestinationKey(model.AF_INET, bytes([10, 1, 0, 1]), 8443)
 
 
 def test_a_tunnel_of_another_forwarding_method_is_no_part_of_the_normal_form():
     key, one = DESTINATIONS["10.1.0.2:443"]
     message = changed(GOLDEN["destination 10.1.0.2:443"], DEST_FWD_METHOD=wire.U32.pack(model.MASQUERADE | 0x100))
     expected = TABLE[key].destinations[one]._replace(forward=model.MASQUERADE, tunnel=model.PLAIN_TUNNEL)
-    assert wire.destination(message, key.family)[1] == expected
+    assert destination_of(message, key.family)[1] == expected
 
 
 def test_connections():
     message = changed(GOLDEN["destination 10.1.0.1:8443"], DEST_ACTIVE_CONNS=wire.U32.pack(3), DEST_PERSIST_CONNS=None)
-    assert wire.destination(message, model.AF_INET)[2] == model.Connections(3, 0, 0)
+    assert destination_of(message, model.AF_INET)[2] == model.Connections(3, 0, 0)
 
 
 # Requests from nlmsghdr on, written down from linux/netlink.h, linux/genetlink.h and linux/ip_vs.h, little endian.

@@ -20,7 +20,8 @@ def attribute(kind: int, value: bytes) -> bytes:
 
 
 def message(*inner: tuple[int, bytes], before: bytes = b"") -> bytes:
-    return b"head" + before + attribute(NEST | 0x8000, b"".join(attribute(*one) for one in inner))
+    body = before + attribute(NEST | 0x8000, b"".join(attribute(*one) for one in inner))
+    return (AT + len(body)).to_bytes(AT, sys.byteorder) + body
 
 
 def walked(data: bytes) -> tuple:
@@ -47,7 +48,24 @@ MESSAGES = st.builds(lambda inner, before: message(*inner, before=before), INNER
 @given(st.lists(MESSAGES, max_size=20))
 def test_a_picker_finds_what_a_walk_finds(messages):
     picker = Picker(NEST, AT, WANTED)
-    assert [picker.pick(one) for one in messages] == [walked(one) for one in messages]
+    expected = [walked(one) for one in messages]
+    assert [picker.pick(one) for one in messages] == expected
+    datagram = b"".join(messages)
+    assert list(attributes.split(datagram)) == messages
+    assert list(picker.pick_each(datagram)) == expected
+
+
+MANY = 3 * attributes.FEW
+
+
+@given(MESSAGES, st.integers(0, MANY), st.none() | MESSAGES)
+def test_a_picker_finds_them_in_a_datagram_of_one_form_but_for_one(usual, place, odd):
+    picker = Picker(NEST, AT, WANTED)
+    messages = [usual] * MANY
+    if odd is not None:
+        messages.insert(place, odd)
+    for _first_then_known in range(2):
+        assert list(picker.pick_each(b"".join(messages))) == [walked(one) for one in messages]
 
 
 SAME_LENGTH = {
@@ -63,6 +81,15 @@ def test_messages_of_one_length_and_two_forms(first, second):
     picker = Picker(NEST, AT, WANTED)
     for one in (first, second, second, first):
         assert picker.pick(one) == walked(one)
+    for many in ([first] * MANY + [second], [second] + [first] * MANY, [second] * MANY):
+        assert list(picker.pick_each(b"".join(many))) == [walked(one) for one in many]
+
+
+def test_values_of_messages_of_one_form():
+    picker = Picker(NEST, AT, WANTED)
+    many = [message((1, bytes([number, 0, 0, 0])), (7, bytes([255 - number] * 4))) for number in range(MANY)]
+    for _first_then_known in range(2):
+        assert list(picker.pick_each(b"".join(many))) == [walked(one) for one in many]
 
 
 def test_a_value_of_another_size_is_refused():

@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink import channel
-from ansible_collections.netstate.kernel.plugins.module_utils._netlink.channel import Channel, Interrupted, read_whole
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink.channel import Channel, Dump, Interrupted, read_whole
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NetstateError, Reason
 from netlink_bytes import INTERRUPTED, MULTI, answer, done, message
 from scripted_socket import LOST, SILENCE, Datagram, ScriptedSocket
@@ -65,24 +65,6 @@ def test_dump(script: list, numbers: list[int]) -> None:
     assert dumped(*script) == numbers
 
 
-@pytest.mark.parametrize("ahead", [True, False])
-@pytest.mark.parametrize(
-    "script, count",
-    [
-        pytest.param([done()], 0, id="empty"),
-        pytest.param([row(1) + row(2) + done()], 1, id="one, with its end"),
-        pytest.param([row(1) + row(2), done()], 1, id="one, and its end"),
-        pytest.param([row(1), row(2) + done()], 2, id="two, with its end"),
-        pytest.param([row(1), row(2), done()], 2, id="two, and its end"),
-    ],
-)
-def test_datagrams_of_a_dump(script: list, count: int, ahead: bool) -> None:
-    with Channel(ScriptedSocket(*script)) as open_channel:
-        open_channel.datagrams = 99
-        open_channel.dump(ASKED, REQUEST, lambda _entry: None, ahead=ahead)
-        assert open_channel.datagrams == count
-
-
 def test_dump_hands_on_the_messages_as_they_are() -> None:
     seen: list[bytes] = []
     rows = [row(1, size=21), row(2, size=3), row(3)]
@@ -92,44 +74,44 @@ def test_dump_hands_on_the_messages_as_they_are() -> None:
     assert flags == 0x22
 
 
-@pytest.mark.parametrize(
-    "script, text",
-    [
-        pytest.param([row(1), LOST], "answers were lost", id="ENOBUFS"),
-        pytest.param([row(1, size=MAXIMAL), row(2, size=MAXIMAL), LOST], "answers were lost", id="ENOBUFS while reading ahead"),
-        pytest.param([LOST], "answers were lost", id="ENOBUFS at once"),
-        pytest.param([row(1) + row(2, flags=MULTI | INTERRUPTED) + done()], "changed while it was read", id="interrupted, told by an entry"),
-        pytest.param([row(1, flags=MULTI | INTERRUPTED) + row(2) + done()], "changed while it was read", id="told by the first entry"),
-        pytest.param([row(1) + done(flags=MULTI | INTERRUPTED)], "changed while it was read", id="told by the end"),
-        pytest.param([Datagram(row(1), socket.MSG_TRUNC)], "datagram was cut off", id="truncated"),
-        pytest.param([row(1)[:-4]], "message was cut off", id="a message longer than its datagram"),
-        pytest.param([row(1) + row(2)[:-4]], "message was cut off", id="the second one"),
-        pytest.param([row(1) + row(2)[:14]], "message was cut off", id="in the middle of a header"),
-        pytest.param([row(1) + row(2)[:3]], "message was cut off", id="three bytes"),
-        pytest.param([struct.pack("=IHHII", 15, 0x100, 2, 1, 0)], "message was cut off", id="shorter than a header"),
-        pytest.param([row(1) + struct.pack("=IHHII", 0, 0x100, 2, 1, 0)], "message was cut off", id="length 0, like one before"),
-        pytest.param([row(1), b""], "socket was shut", id="shut"),
-        pytest.param([row(1) + answer(1, 0)], "acknowledged without data", id="an acknowledgement in place of the end"),
-    ],
-)
+NOT_WHOLE = [
+    pytest.param([row(1), LOST], "answers were lost", id="ENOBUFS"),
+    pytest.param([row(1, size=MAXIMAL), row(2, size=MAXIMAL), LOST], "answers were lost", id="ENOBUFS while reading ahead"),
+    pytest.param([LOST], "answers were lost", id="ENOBUFS at once"),
+    pytest.param([row(1) + row(2, flags=MULTI | INTERRUPTED) + done()], "changed while it was read", id="interrupted, told by an entry"),
+    pytest.param([row(1, flags=MULTI | INTERRUPTED) + row(2) + done()], "changed while it was read", id="told by the first entry"),
+    pytest.param([row(1) + done(flags=MULTI | INTERRUPTED)], "changed while it was read", id="told by the end"),
+    pytest.param([Datagram(row(1), socket.MSG_TRUNC)], "datagram was cut off", id="truncated"),
+    pytest.param([row(1)[:-4]], "message was cut off", id="a message longer than its datagram"),
+    pytest.param([row(1) + row(2)[:-4]], "message was cut off", id="the second one"),
+    pytest.param([row(1) + row(2)[:14]], "message was cut off", id="in the middle of a header"),
+    pytest.param([row(1) + row(2)[:3]], "message was cut off", id="three bytes"),
+    pytest.param([struct.pack("=IHHII", 15, 0x100, 2, 1, 0)], "message was cut off", id="shorter than a header"),
+    pytest.param([row(1) + struct.pack("=IHHII", 0, 0x100, 2, 1, 0)], "message was cut off", id="length 0, like one before"),
+    pytest.param([row(1), b""], "socket was shut", id="shut"),
+    pytest.param([row(1) + answer(1, 0)], "acknowledged without data", id="an acknowledgement in place of the end"),
+]
+
+
+@pytest.mark.parametrize("script, text", NOT_WHOLE)
 def test_a_dump_that_is_not_whole_says_so(script: list, text: str) -> None:
     with pytest.raises(Interrupted, match=text):
         dumped(*script)
 
 
-@pytest.mark.parametrize(
-    "script, code, slug",
-    [
-        pytest.param([answer(1, errno.EPERM)], "EPERM", "not_permitted", id="refused"),
-        pytest.param([row(1) + answer(1, errno.EOPNOTSUPP)], "EOPNOTSUPP", None, id="refused in the middle"),
-        pytest.param([row(1) + done(code=errno.ENOMEM)], "ENOMEM", None, id="the end carries an error"),
-        pytest.param([done(code=errno.EBUSY)], "EBUSY", "busy", id="the end alone carries an error"),
-        pytest.param([row(1), SILENCE], "ETIMEDOUT", "no_answer", id="no answer in time"),
-        pytest.param([SILENCE], "ETIMEDOUT", "no_answer", id="no answer at all"),
-        pytest.param([row(1, size=MAXIMAL), SILENCE], "ETIMEDOUT", "no_answer", id="no answer while reading ahead"),
-        pytest.param([OSError(errno.ENETDOWN, "")], "ENETDOWN", None, id="the socket fails"),
-    ],
-)
+REFUSED = [
+    pytest.param([answer(1, errno.EPERM)], "EPERM", "not_permitted", id="refused"),
+    pytest.param([row(1) + answer(1, errno.EOPNOTSUPP)], "EOPNOTSUPP", None, id="refused in the middle"),
+    pytest.param([row(1) + done(code=errno.ENOMEM)], "ENOMEM", None, id="the end carries an error"),
+    pytest.param([done(code=errno.EBUSY)], "EBUSY", "busy", id="the end alone carries an error"),
+    pytest.param([row(1), SILENCE], "ETIMEDOUT", "no_answer", id="no answer in time"),
+    pytest.param([SILENCE], "ETIMEDOUT", "no_answer", id="no answer at all"),
+    pytest.param([row(1, size=MAXIMAL), SILENCE], "ETIMEDOUT", "no_answer", id="no answer while reading ahead"),
+    pytest.param([OSError(errno.ENETDOWN, "")], "ENETDOWN", None, id="the socket fails"),
+]
+
+
+@pytest.mark.parametrize("script, code, slug", REFUSED)
 def test_a_dump_that_is_refused(script: list, code: str, slug: str | None) -> None:
     with pytest.raises(NetstateError) as caught:
         dumped(*script)
@@ -154,6 +136,95 @@ def test_an_exception_of_the_visitor_ends_the_dump_and_its_thread() -> None:
     with pytest.raises(KeyError, match="visitor"):
         Channel(ScriptedSocket(*rows)).dump(ASKED, REQUEST, visit)
     assert "readahead" not in [thread.name for thread in threading.enumerate()]
+
+
+# Dumps as they came
+
+
+def collected(*script: t.Any, earlier: Dump | None = None) -> Dump:
+    sock = ScriptedSocket(*script)
+    with Channel(sock) as open_channel:
+        found = open_channel.collect(ASKED, REQUEST, earlier=earlier)
+    assert not sock.script
+    assert sock.sent == [REQUEST[:8] + struct.pack("=I", found.sequence) + REQUEST[12:]]
+    return found
+
+
+@pytest.mark.parametrize(
+    "script, entries",
+    [
+        pytest.param([done()], [], id="empty"),
+        pytest.param([row(1) + row(2) + done()], [row(1) + row(2)], id="one, with its end"),
+        pytest.param([row(1) + row(2), done()], [row(1) + row(2)], id="one, and its end"),
+        pytest.param([row(1), row(2) + done()], [row(1), row(2)], id="two, with the end"),
+        pytest.param([row(1), row(2), done()], [row(1), row(2)], id="two, and the end"),
+        pytest.param([row(1, size=21) + bytes(3) + row(2, size=21)], None, id="no end"),
+        pytest.param([row(1, size=21) + bytes(3) + row(2, size=21), done()], [row(1, size=21) + bytes(3) + row(2, size=21)], id="padded"),
+        pytest.param(
+            [row(1) + row(2, size=3) + bytes(1) + row(3, flags=0x22) + done()], [row(1) + row(2, size=3) + bytes(1) + row(3, flags=0x22)], id="of all sorts"
+        ),
+        pytest.param([Datagram(row(6) + done(), port=4711), row(1) + done()], [row(1)], id="forged by another process"),
+    ],
+)
+def test_collect(script: list, entries: list[bytes] | None) -> None:
+    if entries is None:
+        with pytest.raises(NetstateError, match="ETIMEDOUT"):
+            collected(*script, SILENCE)
+    else:
+        assert collected(*script).entries() == entries
+
+
+@pytest.mark.parametrize(
+    "script, text",
+    [
+        *NOT_WHOLE,
+        pytest.param([row(1) + row(7, sequence=9) + done()], "answer to another request", id="a row of another request"),
+        pytest.param([row(1), done(sequence=2)], "answer to another request", id="end of another dump"),
+        pytest.param([answer(2, errno.EPERM)], "answer to another request", id="refusal of another request"),
+        pytest.param([row(1) + message(1, 0, b"", 1) + done()], "answer to another request", id="NLMSG_NOOP"),
+    ],
+)
+def test_what_is_not_whole_is_not_collected(script: list, text: str) -> None:
+    with pytest.raises(Interrupted, match=text):
+        collected(*script)
+
+
+@pytest.mark.parametrize("script, code, slug", REFUSED)
+def test_a_collection_that_is_refused(script: list, code: str, slug: str | None) -> None:
+    with pytest.raises(NetstateError) as caught:
+        collected(*script)
+    assert (caught.value.asked, caught.value.code) == (ASKED, code)
+    assert (caught.value.reason.slug if caught.value.reason else None) == slug
+
+
+EARLIER = [row(1, sequence=7) + row(2, sequence=7), row(3, sequence=7) + done(7)]
+
+
+@pytest.mark.parametrize(
+    "script, entries",
+    [
+        pytest.param(EARLIER, None, id="the same"),
+        pytest.param([Datagram(b"else", port=4711), EARLIER[0], Datagram(EARLIER[1], port=4711), EARLIER[1]], None, id="the same, and forged ones"),
+        pytest.param([row(9, sequence=7), EARLIER[1]], [row(9, sequence=7), row(3, sequence=7)], id="another at first"),
+        pytest.param([EARLIER[0], row(9, sequence=7) + done(7)], [EARLIER[0], row(9, sequence=7)], id="another at last"),
+        pytest.param([EARLIER[0], row(9, sequence=7), done(7)], [EARLIER[0], row(9, sequence=7)], id="another, and its end"),
+        pytest.param([EARLIER[0], EARLIER[0], EARLIER[1]], [EARLIER[0], EARLIER[0], row(3, sequence=7)], id="more"),
+        pytest.param([EARLIER[0] + done(7)], [EARLIER[0]], id="fewer"),
+        pytest.param([EARLIER[1]], [row(3, sequence=7)], id="the last alone"),
+        pytest.param([done(7)], [], id="none any more"),
+    ],
+)
+def test_collected_again(script: list, entries: list[bytes] | None) -> None:
+    earlier = Dump(7, EARLIER, len(done()))
+    found = collected(*script, earlier=earlier)
+    assert found.sequence == 7
+    assert (found is earlier) == (entries is None)
+    assert found.entries() == (earlier.entries() if entries is None else entries)
+
+
+def test_collected_again_but_interrupted() -> None:
+    with pytest.raises(Interrupted, match="changed while it was read"):
+        collected(EARLIER[0], row(3, sequence=7) + done(7, flags=MULTI | INTERRUPTED), earlier=Dump(7, EARLIER, len(done())))
 
 
 # Whole reads
@@ -197,8 +268,7 @@ def test_spoiled_dumps_are_read_again_a_bounded_number_of_times() -> None:
     assert caught.value.reason is not None
     assert caught.value.reason.slug == "unreadable"
     assert str(caught.value) == (
-        "a trial failed. 5 tries: answers were lost for a full receive buffer."
-        " The table could not be read whole; nothing was done with a part of it"
+        "a trial failed. 5 tries: answers were lost for a full receive buffer. The table could not be read whole; nothing was done with a part of it"
     )
     assert [sock.closed for sock in sockets] == [True] * 5 + [False]
 

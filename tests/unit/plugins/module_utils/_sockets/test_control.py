@@ -40,7 +40,7 @@ def serve(path: Path, parts: list[bytes], asked: list[bytes]) -> threading.Threa
     "parts",
     [
         [b'{"id":0,"result":"3.1.0\\n","error":null}'],
-        [b'{"id":0,"result":"3.1', b'.0\\n","error"', b':null}\n'],
+        [b'{"id":0,"result":"3.1', b'.0\\n","error"', b":null}\n"],
     ],
 )
 def test_result(tmp_path: Path, parts: list[bytes]) -> None:

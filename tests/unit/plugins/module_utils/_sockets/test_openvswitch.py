@@ -65,8 +65,6 @@ def test_mode(datapaths: dict | None, dispatch: dict | None, sockets: int, ports
     assert str(sockets) in evidence
 
 
-@pytest.mark.parametrize(
-    "mode, need", [("per_cpu", 41), ("per_port", 2223), ("per_port_and_handler", 91143), ("none", 0), ("unknown", None)]
-)
+@pytest.mark.parametrize("mode, need", [("per_cpu", 41), ("per_port", 2223), ("per_port_and_handler", 91143), ("none", 0), ("unknown", None)])
 def test_need(mode: str, need: int | None) -> None:
     assert openvswitch.need(mode, 2223, 41) == need
