@@ -46,7 +46,7 @@ def words(places: Places, guest: Guest, remote: Sequence[str], timeout: int = 30
     """The command line that runs `remote` in the guest: one word is a line for its shell, more are passed as they are."""
     line = remote[0] if len(remote) == 1 else shlex.join(remote)
     limits = ["-o", f"ConnectTimeout={timeout}", "-o", "BatchMode=yes"]
-    return ["ssh", *options(places), *limits, "-i", str(places.key), "-p", str(guest.port), f"root@{guest.address}", line]
+    return ["ssh", *options(places), *limits, "-i", str(places.key), "-p", str(guest.port), f"root@{guest.address}", "--", line]
 
 
 def answers(places: Places, guest: Guest, patience: int = 5) -> bool:

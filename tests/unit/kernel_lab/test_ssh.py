@@ -17,10 +17,11 @@ GUEST = Guest("uml-6.1", 1, 1, "198.18.1.2", 22, "/venv/bin/python", "6.1.176")
         (["uname -r; id"], "uname -r; id"),
         (["echo", "a b", "$HOME"], "echo 'a b' '$HOME'"),
         (["true"], "true"),
+        (["-V"], "-V"),
     ],
 )
 def test_one_word_is_a_shell_line_and_more_are_quoted(where, remote, line):
-    assert ssh.words(where, GUEST, remote)[-2:] == ["root@198.18.1.2", line]
+    assert ssh.words(where, GUEST, remote)[-3:] == ["root@198.18.1.2", "--", line]
 
 
 def test_nothing_of_the_users_configuration_is_used(where):
