@@ -115,8 +115,13 @@ class Reader:
             dump = self._collect(asked, request, before)
             if dump is None:
                 continue
-            if dump is before or len(dump.entries()) <= 1 or (before and self._read(key, before)[0] == self._read(key, dump)[0]):
-                read, busy = self._read(key, dump)
+            is_one_walk = len(dump.entries()) <= 1
+            if before is None and not is_one_walk:
+                before = dump
+                continue
+            read, busy = self._read(key, dump)
+            # The same bytes, or others that mean the same: connections and statistics come and go.
+            if is_one_walk or dump is before or self._read(key, t.cast(Dump, before))[0] == read:
                 activity.update(busy)
                 return read
             before = dump

@@ -322,7 +322,7 @@ def _prepare(sock: socket.socket) -> None:
 def _walk(asked: str, receive: t.Callable[[], bytes], sequence: int, visit: Visit, meanings: Meanings | None) -> int:
     """Walks the datagrams of a dump up to its closing message; see :meth:`Channel.dump`."""
     length_of = _LENGTH.unpack_from
-    usual = b""  # type, flags and sequence number of an entry: all but a few messages carry the same
+    usual: bytes | None = None  # type, flags and sequence number of an entry: all but a few messages carry the same
     intact = True
     while True:
         data = receive()

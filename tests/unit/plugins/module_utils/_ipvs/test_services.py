@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import plan, services
+from ansible_collections.netstate.kernel.plugins.module_utils._ipvs import model, plan, services
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import OptionError
 
 CONFIG = [{"fwmark": 1}]
@@ -40,4 +40,30 @@ REFUSED = {
 def test_refused(options, named):
     with pytest.raises(OptionError) as caught:
         goal(**options)
+    assert caught.value.option == named
+
+
+HELD = {model.Key(model.AF_INET, fwmark=1): model.Held(model.service_of(model.AF_INET, "rr", 0, 300, 0xFFFFFFFF, "sip"), {})}
+PERSISTENT = {"fwmark": 1, "persistence": {"timeout": 300}}
+VETTED = {
+    "what is held stays": (plan.MERGED, CONFIG, HELD, None),
+    "what is held is named": (plan.MERGED, [dict(PERSISTENT, scheduler="rr")], HELD, None),
+    "another scheduler": (plan.MERGED, [dict(CONFIG[0], scheduler="lc")], HELD, "config[0].scheduler"),
+    "the default of a new one": (plan.MERGED, CONFIG, {}, "config[0].scheduler"),
+    "the default in place of another": (plan.REPLACED, CONFIG, HELD, "config[0].scheduler"),
+    "the same, replaced": (plan.REPLACED, [dict(PERSISTENT, scheduler="rr")], HELD, None),
+    "another engine": (plan.REPLACED, [{"fwmark": 1, "scheduler": "rr", "persistence": {"engine": "pip"}}], HELD, "config[0].persistence.engine"),
+    "what goes": (plan.DELETED, CONFIG, HELD, None),
+}
+
+
+@pytest.mark.parametrize("state, config, held, named", VETTED.values(), ids=VETTED)
+def test_schedulers_and_engines_that_the_kernel_has_not(monkeypatch, state, config, held, named):
+    monkeypatch.setattr(services.kernel, "module_state", lambda name: services.kernel.ABSENT)
+    monkeypatch.setattr(services.presence, "knows_its_modules", lambda: True)
+    if named is None:
+        services._vet(goal(state, config), held, True)
+        return
+    with pytest.raises(OptionError) as caught:
+        services._vet(goal(state, config), held, True)
     assert caught.value.option == named

@@ -92,6 +92,18 @@ def test_values_of_messages_of_one_form():
         assert list(picker.pick_each(b"".join(many))) == [walked(one) for one in many]
 
 
+def test_other_lengths_with_heads_in_the_same_places():
+    """Two messages that are as long together as one, and have their heads where it has its own."""
+    whole = message((7, bytes(44)))
+    inner = whole[len(whole) // 2 :]
+    halves = (len(whole) // 2).to_bytes(AT, sys.byteorder) + whole[AT : len(whole) // 2] + (len(inner)).to_bytes(AT, sys.byteorder) + inner[AT:]
+    assert len(halves) == len(whole)
+    picker = Picker(NEST, AT, WANTED)
+    picker.pick(whole)
+    datagram = whole * MANY + halves
+    assert list(picker.pick_each(datagram)) == [walked(one) for one in attributes.split(datagram)]
+
+
 def test_a_value_of_another_size_is_refused():
     with pytest.raises(ValueError, match="attribute 1 has 2 bytes"):
         Picker(NEST, AT, WANTED).pick(message((1, b"ab")))

@@ -86,6 +86,8 @@ NOT_WHOLE = [
     pytest.param([row(1) + row(2)[:-4]], "message was cut off", id="the second one"),
     pytest.param([row(1) + row(2)[:14]], "message was cut off", id="in the middle of a header"),
     pytest.param([row(1) + row(2)[:3]], "message was cut off", id="three bytes"),
+    pytest.param([row(1)[:3]], "message was cut off", id="three bytes and no more"),
+    pytest.param([row(1)[:7]], "message was cut off", id="seven bytes and no more"),
     pytest.param([struct.pack("=IHHII", 15, 0x100, 2, 1, 0)], "message was cut off", id="shorter than a header"),
     pytest.param([row(1) + struct.pack("=IHHII", 0, 0x100, 2, 1, 0)], "message was cut off", id="length 0, like one before"),
     pytest.param([row(1), b""], "socket was shut", id="shut"),
