@@ -180,7 +180,8 @@ def number_of(option: str, value: object, least: int, most: int) -> int:
 
     :raises OptionError: for anything else, or out of range
     """
-    if type(value) is int and least <= value <= most:
+    # A truth value is an int too, and so are subclasses of strange sorts.
+    if type(value) is int and least <= value <= most:  # pylint: disable=unidiomatic-typecheck
         return value
     text = str(value).strip()
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
