@@ -5,20 +5,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import re
 import typing as t
 
 from .._netlink import kernel, namespace
-from .._netlink.errors import NOT_PERMITTED, UNREADABLE, NetstateError
+from .._netlink.errors import NOT_PERMITTED, UNREADABLE
 from .._netlink.text import printable
-from . import diagnosis, openvswitch, processes, table
+from . import openvswitch, processes, reading, table
 
 LIMIT = 10
 MORE = 5  # of those with the most drops, and of those nearest to their limit
 HEAVY = 64  # sockets; the audit's default too
-LONG = 4000  # sockets; up to here /proc takes 20 ms
 
 HIDDEN = "hidden"
 
@@ -40,7 +38,7 @@ def gather(limit: int = LIMIT, netns: str | None = None) -> dict[str, t.Any]:
         "gathered_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "epoll_exclusive": has_epoll_exclusive(kernel.release()),
     }
-    sockets = namespace.run(netns, _read)
+    sockets = namespace.run(netns, reading.read)
     if isinstance(sockets, OSError):
         return _unreadable(facts, "/proc/net/netlink", sockets)
     try:
@@ -53,7 +51,7 @@ def gather(limit: int = LIMIT, netns: str | None = None) -> dict[str, t.Any]:
     facts["openvswitch_left_out"] = len(daemons[openvswitch.MOST :])
     facts["processes"] = [row(process) for process in listed(seen.holders, limit)]
     if daemons:
-        own = namespace.run(None, _read) if netns else sockets
+        own = reading.read() if netns else sockets
         facts["openvswitch"] = openvswitch.gather(daemons, {} if isinstance(own, OSError) else own)
     return facts
 
@@ -73,20 +71,6 @@ def why_in_part(sums: t.Mapping[str, t.Any], hidden: bool) -> tuple[str | None, 
     if sums["unmatched"] and sums["unreadable_processes"]:
         return NOT_PERMITTED.slug, f"{sums['unreadable_processes']} of {sums['processes']} processes may not be read, and {lost}: run as root (become: true)"
     return None, None
-
-
-def _read() -> dict[int, table.Socket] | OSError:
-    """The sockets of the calling thread's namespace: from /proc, and a long list from sock_diag where that is there."""
-    try:
-        rows, sockets = table.read(namespace.own_proc(), LONG)
-        if rows < LONG:
-            return sockets
-        if diagnosis.is_there():
-            with contextlib.suppress(NetstateError):  # built without it after all
-                return diagnosis.read()
-        return table.read(namespace.own_proc())[1]
-    except OSError as error:
-        return error
 
 
 def has_epoll_exclusive(release: str) -> bool | None:

@@ -17,7 +17,7 @@ import re
 import time
 import typing as t
 
-from . import control, processes, table
+from . import control, processes, reading, table
 
 COMMAND = "ovs-vswitchd"
 USER = "openvswitch"  # of distributions that do not run it as root
@@ -136,7 +136,7 @@ def facts(pid: int, known: t.Mapping[int, table.Socket], proc: str = processes.P
     """
     folder = os.path.join(proc, str(pid))
     answers = _ask(pid, folder, deadline)
-    sockets = known if _same_namespace(folder) else _sockets_of(folder)
+    sockets = known if _same_namespace(folder) else reading.of_process(folder)
     process = processes.look_at(pid, sockets, proc)
     kernel_datapaths = _in_kernel(answers.datapaths or {})
     ports = sum(kernel_datapaths.values())
@@ -234,13 +234,6 @@ def _same_namespace(folder: str) -> bool:
         return os.path.samestat(os.stat(folder + "/ns/net"), os.stat("/proc/self/ns/net"))
     except OSError:
         return False
-
-
-def _sockets_of(folder: str) -> dict[int, table.Socket]:
-    try:
-        return table.read(folder)[1]
-    except OSError:
-        return {}
 
 
 def _threads(folder: str) -> list[str]:
