@@ -32,7 +32,8 @@ options:
     default: 200
   limit:
     description:
-      - How many processes with netlink sockets to list; V(0) for totals only.
+      - How many processes with netlink sockets to list, besides a few that lose messages or are near to their limit of open files.
+      - V(0) is for totals only. Rules that judge single processes then find none.
     type: int
     default: 10
 extends_documentation_fragment:
@@ -101,13 +102,16 @@ ansible_facts:
           type: float
           returned: always
         problems:
-          description: Fact to C(reason) and C(text), for those that could not be read, or not whole.
+          description:
+            - Fact to C(reason) and C(text), for those that could not be read, or not whole. What the host does not have is no problem.
+            - The reason is V(unexpected) for an error that has none; V(null) for an answer of the kernel that tells no more than the text.
           type: dict
           returned: always
         namespaces:
           description:
             - An entry for each namespace with its C(name), its C(problems), and C(conntrack) and C(ipvs), without the capabilities of connection
               tracking, which are those of the host.
+            - A byte of a name that is no UTF-8 is written like C(\xff).
           type: list
           elements: dict
           returned: always

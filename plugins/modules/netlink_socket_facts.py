@@ -22,6 +22,10 @@ options:
   limit:
     description:
       - How many processes to list, those with the most sockets first. The totals cover all.
+      - Up to five more are listed for the messages that they lost, and up to five more, with 64 sockets or above, for being nearest to their limit of
+        open files.
+      - V(0) lists none at all. RV(ansible_facts.netlink_sockets.totals.most_drops) and RV(ansible_facts.netlink_sockets.totals.most_used_percent)
+        tell nevertheless whether there is one to look for.
     type: int
     default: 10
 extends_documentation_fragment:
@@ -65,7 +69,11 @@ ansible_facts:
           returned: always
           type: bool
         reason:
-          description: V(unreadable) if it cannot, V(null) if it can.
+          description:
+            - V(unreadable) if it cannot.
+            - If it can, but not all processes that hold them, V(hidden) where C(/proc) is mounted with C(hidepid), and V(not_permitted) where sockets
+              have no known owner and processes may not be read. The totals are right nevertheless.
+            - Else V(null).
           returned: always
           type: str
         reason_text:
@@ -122,6 +130,14 @@ ansible_facts:
               description: Messages that were lost because a receive queue was full, over the life of the sockets.
               type: int
               returned: always
+            most_drops:
+              description: The most that a single process lost, whether it is listed or not.
+              type: int
+              returned: always
+            most_used_percent:
+              description: The highest share of open files of a process with 64 sockets or above, listed or not. V(null) if there is no such process.
+              type: float
+              returned: always
             holders:
               description: Processes that hold at least one.
               type: int
@@ -135,7 +151,7 @@ ansible_facts:
               type: int
               returned: always
         processes:
-          description: The processes that hold the most, those with most sockets first, at most O(limit).
+          description: The processes that hold the most, those with most sockets first, and a few that are in trouble with fewer, as O(limit) tells.
           returned: when available
           type: list
           elements: dict
@@ -145,7 +161,7 @@ ansible_facts:
               type: int
               returned: always
             command:
-              description: The kernel's name of the process, at most 15 characters.
+              description: The kernel's name of the process, at most 15 bytes. One that is no UTF-8 is written like C(\xff).
               type: str
               returned: always
             sockets:
@@ -180,9 +196,15 @@ ansible_facts:
               description: Share of the soft limit in use, V(null) without a limit.
               type: float
               returned: always
+        openvswitch_left_out:
+          description: How many more C(ovs-vswitchd) there are.
+          returned: when available
+          type: int
         openvswitch:
           description:
             - An entry for each running C(ovs-vswitchd), whatever its namespace; its sockets are those of its own namespace.
+            - Any process can call itself so. Those of root and of the user C(openvswitch) come first, at most eight are asked, and they have three
+              seconds together to answer.
           returned: when available
           type: list
           elements: dict

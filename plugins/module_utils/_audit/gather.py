@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 """All facts that the audit judges, of this host and of its network namespaces, in one run. Reads only, loads nothing.
 
-A part that cannot be read, or not whole for want of pyroute2, is told as a problem; the others are read nevertheless.
+A part that cannot be read, or not whole, is told as a problem; the others are read nevertheless.
 """
 
 from __future__ import annotations
@@ -18,11 +18,17 @@ import typing as t
 from .._conntrack import facts as conntrack
 from .._ipvs import facts as ipvs
 from .._netlink import kernel, library, namespace
-from .._netlink.errors import NetstateError, OptionError
+from .._netlink.errors import NOT_BUILT, NOT_LOADED, NetstateError, OptionError
+from .._netlink.text import printable
 from .._sockets import facts as sockets
+
+UNEXPECTED = "unexpected"
 
 # What the kernel can do is the same in all namespaces.
 _CONNTRACK_OF_NAMESPACES = ("table", "statistics", "settings")
+# Then there is nothing to be read, which is no problem.
+_ABSENT = (None, NOT_BUILT.slug, NOT_LOADED.slug)
+_LONGEST = 300  # characters of an error that nobody foresaw
 # What the name of a file can be, without the blanks around it that come of a list like "a, b".
 _PATTERN = re.compile(r"[^\s/]([^/]*[^\s/])?")
 
@@ -80,15 +86,15 @@ def uptime() -> float | None:
 
 
 def _of_host(processes: int, problems: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    parts: dict[str, t.Callable[[], dict[str, t.Any]]] = {"netlink_sockets": lambda: sockets.gather(processes)}
-    parts.update(_netlink_parts(None, conntrack.DEFAULT))
+    parts = _netlink_parts(None, conntrack.DEFAULT)
+    parts["netlink_sockets"] = lambda: sockets.gather(processes)
     return _tried(parts, problems)
 
 
 def _of_namespace(name: str) -> dict[str, t.Any]:
     problems: dict[str, dict[str, t.Any]] = {}
     facts = _tried(_netlink_parts(name, _CONNTRACK_OF_NAMESPACES), problems)
-    return dict(facts, name=name, problems=problems)
+    return dict(facts, name=printable(name), problems=problems)
 
 
 def _netlink_parts(name: str | None, subsets: t.Sequence[str]) -> dict[str, t.Callable[[], dict[str, t.Any]]]:
@@ -99,13 +105,17 @@ def _netlink_parts(name: str | None, subsets: t.Sequence[str]) -> dict[str, t.Ca
 
 
 def _tried(parts: t.Mapping[str, t.Callable[[], dict[str, t.Any]]], problems: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    """The parts that could be read, whole or not; no part takes the others away."""
     facts = {}
     for name, read in parts.items():
         try:
-            facts[name] = read()
+            part = read()
         except NetstateError as error:
-            problems[name] = {"reason": error.reason.slug if error.reason else None, "text": str(error)}
+            problems[name] = {"reason": error.reason.slug if error.reason else None, "text": printable(str(error))}
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            problems[name] = {"reason": UNEXPECTED, "text": printable(f"{type(error).__name__}: {error}"[:_LONGEST])}
         else:
-            if facts[name]["reason"] == library.MISSING.slug:
-                problems[name] = {"reason": library.MISSING.slug, "text": facts[name]["reason_text"]}
+            facts[name] = part
+            if part["reason"] not in _ABSENT:
+                problems[name] = {"reason": part["reason"], "text": part["reason_text"]}
     return facts

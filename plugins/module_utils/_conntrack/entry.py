@@ -112,7 +112,7 @@ def _labels(message: bytes, layout: wire.Layout) -> list[int]:
 
 def _helper(message: bytes, layout: wire.Layout) -> str | None:
     place = layout.get((wire.HELP, wire.HELP_NAME))
-    return None if place is None else message[place[0] : place[1]].rstrip(b"\0").decode("ascii", "replace")
+    return None if place is None else message[place[0] : place[1]].rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def _counters(message: bytes, layout: wire.Layout) -> dict[str, dict[str, int | None]] | None:

@@ -13,6 +13,7 @@ import typing as t
 from .._netlink import kernel, namespace
 from .._netlink.channel import Channel, read_list
 from .._netlink.errors import NetstateError
+from .._netlink.text import printable
 from . import capability, messages, presence, wire
 from .sieve import Kind
 
@@ -34,7 +35,7 @@ def gather(subsets: t.Collection[str], netns: str | None = None) -> dict[str, t.
     :raises NetstateError: for a namespace that cannot be entered, or a table that could not be read whole
     """
     facts = namespace.run(netns, lambda: _gather(subsets))
-    facts["netns"] = netns
+    facts["netns"] = netns and printable(netns)
     return facts
 
 

@@ -11,6 +11,7 @@ import typing as t
 
 from .._netlink import kernel, namespace
 from .._netlink.errors import NetstateError
+from .._netlink.text import printable
 from . import presence
 
 DEFAULT = ("capabilities", "totals", "settings", "sysctls")
@@ -26,7 +27,7 @@ def gather(subsets: t.Collection[str], netns: str | None = None) -> dict[str, t.
 
     :raises NetstateError: for a namespace that cannot be entered, or a table that could not be read whole
     """
-    return dict(namespace.run(netns, lambda: _gather(subsets)), netns=netns)
+    return dict(namespace.run(netns, lambda: _gather(subsets)), netns=netns and printable(netns))
 
 
 def _gather(subsets: t.Collection[str]) -> dict[str, t.Any]:

@@ -191,4 +191,4 @@ def attribute(kind: int, value: bytes) -> bytes:
 
 
 def text(value: bytes) -> str:
-    return value.split(b"\0", 1)[0].decode("ascii", "replace")
+    return value.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")

@@ -19,6 +19,7 @@ import threading
 import typing as t
 
 from .errors import NO_NAMESPACE, NOT_A_NAMESPACE, NetstateError, OptionError, Reason
+from .text import printable
 
 if t.TYPE_CHECKING:
     T = t.TypeVar("T")
@@ -53,7 +54,7 @@ def run(netns: str | None, job: t.Callable[[], T]) -> T:
     """
     if netns is None:
         return job()
-    asked = f"entering the network namespace {netns}"
+    asked = f"entering the network namespace {printable(netns)}"
     path = path_of(netns)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -79,7 +80,7 @@ def run_in_new(job: t.Callable[[], T]) -> T:
 
 
 def names() -> list[str]:
-    """The named namespaces of this machine, sorted; none if there is no such directory."""
+    """The named namespaces of this machine, sorted, as they are opened by; none if there is no such directory. Returned, they go through ``printable``."""
     try:
         return sorted(os.listdir(DIRECTORY))
     except OSError:
@@ -95,7 +96,7 @@ def _absent(netns: str) -> Reason:
     known = names() if not netns.startswith("/") else []
     if not known:
         return NO_NAMESPACE
-    shown = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+    shown = ", ".join(printable(name) for name in known[:8]) + (", …" if len(known) > 8 else "")
     return Reason(NO_NAMESPACE.slug, f"{NO_NAMESPACE.text}. There are: {shown}")
 
 

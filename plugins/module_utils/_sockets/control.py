@@ -16,8 +16,11 @@ import struct
 import time
 import typing as t
 
+from .._netlink.text import printable
+
 SECONDS = 3.0
-MOST_BYTES = 8 << 20
+MOST_BYTES = 8 << 20  # 65,000 ports are 5 MB
+_MOST_DIGITS = 20
 _LONGEST_PATH = 107  # of sockaddr_un
 _CREDENTIALS = struct.Struct("=iII")  # pid, uid, gid of who listens
 
@@ -26,33 +29,51 @@ class ControlError(Exception):
     """The daemon was not asked, or did not give a result; the text says why."""
 
 
-def ask(path: str, method: str, pid: int | None = None) -> str:
+def ask(path: str, method: str, pid: int | None = None, deadline: float | None = None) -> str:
     """The text that ``ovs-appctl METHOD`` would print.
 
     :param pid: the daemon; a path into a container may lead to the socket of another, by a link
+    :param deadline: on the monotonic clock; without it ``SECONDS`` from now
 
     :raises ControlError: when the socket cannot be used, the daemon refuses, or it takes too long
     """
-    deadline = time.monotonic() + SECONDS
+    if deadline is None:
+        deadline = time.monotonic() + SECONDS
+    asked = f"{method} over {printable(path)}"
     request = json.dumps({"method": method, "params": [], "id": 0}).encode()
     try:
-        with _connected(path) as connection:
+        with _connected(path, _left(deadline)) as connection:
             _check_peer(connection, pid)
             connection.sendall(request)
-            answer = _receive(connection, deadline)
+            result, refusal = _understood(_receive(connection, deadline))
     except OSError as error:
-        raise ControlError(f"{method} over {path}: {error.strerror or error}") from None
-    if not isinstance(answer, dict) or answer.get("error") or not isinstance(answer.get("result"), str):
-        error_text = answer.get("error") if isinstance(answer, dict) else answer
-        raise ControlError(f"{method} over {path}: {str(error_text).strip()[:200]}")
-    return answer["result"]
+        raise ControlError(f"{asked}: {error.strerror or error}") from None
+    except (RecursionError, MemoryError) as error:  # nested by the ten thousand
+        raise ControlError(f"{asked}: the answer cannot be decoded ({type(error).__name__})") from None
+    if result is None:
+        raise ControlError(f"{asked}: {refusal}")
+    return result
+
+
+def _understood(answer: t.Any) -> tuple[str | None, str]:
+    """The result, or ``None`` and why there is none."""
+    if isinstance(answer, dict) and not answer.get("error") and isinstance(answer.get("result"), str):
+        return printable(answer["result"]), ""
+    return None, printable(str(answer.get("error") if isinstance(answer, dict) else answer).strip()[:200])
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise OSError("no whole answer in time")
+    return left
 
 
 @contextlib.contextmanager
-def _connected(path: str) -> t.Iterator[socket.socket]:
+def _connected(path: str, seconds: float) -> t.Iterator[socket.socket]:
     with contextlib.ExitStack() as stack:
         connection = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC))
-        connection.settimeout(SECONDS)
+        connection.settimeout(seconds)
         if len(os.fsencode(path)) > _LONGEST_PATH:
             folder = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             stack.callback(os.close, folder)
@@ -72,16 +93,18 @@ def _receive(connection: socket.socket, deadline: float) -> t.Any:
     """One JSON object; nothing on the wire tells its length."""
     received = bytearray()
     while len(received) < MOST_BYTES:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise OSError("no whole answer in time")
-        connection.settimeout(left)
+        connection.settimeout(_left(deadline))
         part = connection.recv(1 << 16)
         received += part
-        if not part or received.rstrip().endswith(b"}"):
+        if not part or part.rstrip().endswith(b"}"):
             try:
-                return json.loads(received.decode("utf-8", "replace"))
+                return json.loads(received.decode("utf-8", "replace"), parse_int=_number)
             except ValueError:
                 if not part:
                     raise OSError("the answer is not whole") from None
     raise OSError("the answer is too long")
+
+
+def _number(digits: str) -> int:
+    """Older Pythons take minutes for a million digits."""
+    return int(digits[:_MOST_DIGITS])

@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import re
 import typing as t
 
 from .._netlink import kernel, namespace
-from .._netlink.errors import NetstateError
-from . import diagnosis, openvswitch, processes, table
+from .._netlink.errors import NOT_PERMITTED, UNREADABLE
+from .._netlink.text import printable
+from . import openvswitch, processes, reading, table
 
 LIMIT = 10
-LONG = 4000  # sockets; up to here /proc takes 20 ms
+MORE = 5  # of those with the most drops, and of those nearest to their limit
+HEAVY = 64  # sockets; the audit's default too
+
+HIDDEN = "hidden"
 
 _EPOLL_EXCLUSIVE = (4, 5)
 
@@ -23,7 +26,7 @@ _EPOLL_EXCLUSIVE = (4, 5)
 def gather(limit: int = LIMIT, netns: str | None = None) -> dict[str, t.Any]:
     """The facts of a network namespace; see the module's documentation for their shape.
 
-    :param limit: how many processes are listed
+    :param limit: how many processes are listed for their sockets; 0 lists none at all
     :raises NetstateError: for a namespace that cannot be entered
     """
     facts: dict[str, t.Any] = {
@@ -31,37 +34,43 @@ def gather(limit: int = LIMIT, netns: str | None = None) -> dict[str, t.Any]:
         "reason": None,
         "reason_text": None,
         "kernel": kernel.release(),
-        "netns": netns,
+        "netns": netns and printable(netns),
         "gathered_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "epoll_exclusive": has_epoll_exclusive(kernel.release()),
     }
-    sockets = namespace.run(netns, _read)
+    sockets = namespace.run(netns, reading.read)
     if isinstance(sockets, OSError):
-        facts.update(available=False, reason="unreadable", reason_text=f"/proc/net/netlink: {sockets.strerror}")
-        return facts
-    seen = processes.walk(sockets)
+        return _unreadable(facts, "/proc/net/netlink", sockets)
+    try:
+        seen, daemons = processes.walk(sockets), openvswitch.find()
+    except OSError as error:
+        return _unreadable(facts, processes.PROC, error)
     facts["totals"] = totals(sockets, seen)
+    facts["reason"], facts["reason_text"] = why_in_part(facts["totals"], processes.are_hidden())
     facts["openvswitch"] = []
-    facts["processes"] = [row(process) for process in busiest(seen.holders, limit)]
-    daemons = openvswitch.find()
+    facts["openvswitch_left_out"] = len(daemons[openvswitch.MOST :])
+    facts["processes"] = [row(process) for process in listed(seen.holders, limit)]
     if daemons:
-        own = namespace.run(None, _read) if netns else sockets
-        facts["openvswitch"] = [openvswitch.facts(pid, {} if isinstance(own, OSError) else own) for pid in daemons]
+        own = reading.read() if netns else sockets
+        facts["openvswitch"] = openvswitch.gather(daemons, {} if isinstance(own, OSError) else own)
     return facts
 
 
-def _read() -> dict[int, table.Socket] | OSError:
-    """The sockets of the calling thread's namespace: from /proc, and a long list from sock_diag where that is there."""
-    try:
-        rows, sockets = table.read(namespace.own_proc(), LONG)
-        if rows < LONG:
-            return sockets
-        if diagnosis.is_there():
-            with contextlib.suppress(NetstateError):  # built without it after all
-                return diagnosis.read()
-        return table.read(namespace.own_proc())[1]
-    except OSError as error:
-        return error
+def _unreadable(facts: dict[str, t.Any], what: str, error: OSError) -> dict[str, t.Any]:
+    return dict(facts, available=False, reason=UNREADABLE.slug, reason_text=f"{what}: {error.strerror or error}")
+
+
+def why_in_part(sums: t.Mapping[str, t.Any], hidden: bool) -> tuple[str | None, str | None]:
+    """Reason and text where sockets were seen, but not all who hold them.
+
+    :param hidden: whether /proc does not even list the processes of others
+    """
+    lost = f"{sums['unmatched']} netlink sockets have no owner that was seen"
+    if hidden:
+        return HIDDEN, f"/proc hides the processes of others (hidepid), and {lost}: run as root (become: true)"
+    if sums["unmatched"] and sums["unreadable_processes"]:
+        return NOT_PERMITTED.slug, f"{sums['unreadable_processes']} of {sums['processes']} processes may not be read, and {lost}: run as root (become: true)"
+    return None, None
 
 
 def has_epoll_exclusive(release: str) -> bool | None:
@@ -75,6 +84,19 @@ def busiest(holders: t.Sequence[processes.Process], limit: int) -> list[processe
     return sorted(holders, key=lambda process: (-len(process.sockets), -(process.used_percent or 0), process.pid))[:limit]
 
 
+def listed(holders: t.Sequence[processes.Process], limit: int) -> list[processes.Process]:
+    """The busiest, and besides them a few that lose messages or near their limit with fewer sockets; none at all with 0."""
+    if not limit:
+        return []
+    order = busiest(holders, len(holders))
+    rest = order[limit:]
+    losing = sorted((process for process in rest if process.drops), key=lambda process: -process.drops)[:MORE]
+    heavy = (process for process in rest if len(process.sockets) >= HEAVY and process.used_percent)
+    filling = sorted(heavy, key=lambda process: -(process.used_percent or 0))[:MORE]
+    wanted = {process.pid for process in (*order[:limit], *losing, *filling)}
+    return [process for process in order if process.pid in wanted]
+
+
 def row(process: processes.Process) -> dict[str, t.Any]:
     """One process as a fact."""
     return {
@@ -83,7 +105,7 @@ def row(process: processes.Process) -> dict[str, t.Any]:
         "sockets": len(process.sockets),
         "protocols": process.by_protocol(),
         "receive_queue_bytes": sum(socket.queued for socket in process.sockets),
-        "drops": sum(socket.drops for socket in process.sockets),
+        "drops": process.drops,
         "open_files": process.open_files,
         "soft_limit": process.soft_limit,
         "hard_limit": process.hard_limit,
@@ -103,6 +125,8 @@ def totals(sockets: t.Mapping[int, table.Socket], seen: processes.Seen) -> dict[
         "protocols": processes.count_protocols(sockets.values()),
         "receive_queue_bytes": sum(socket.queued for socket in sockets.values()),
         "drops": sum(socket.drops for socket in sockets.values()),
+        "most_drops": max((process.drops for process in seen.holders), default=0),
+        "most_used_percent": max((process.used_percent or 0 for process in seen.holders if len(process.sockets) >= HEAVY), default=None),
         "holders": len(seen.holders),
         "processes": seen.processes,
         "unreadable_processes": seen.unreadable,

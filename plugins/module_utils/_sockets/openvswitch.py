@@ -12,12 +12,21 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pwd
 import re
+import time
 import typing as t
 
-from . import control, processes, table
+from . import control, processes, reading, table
 
 COMMAND = "ovs-vswitchd"
+USER = "openvswitch"  # of distributions that do not run it as root
+
+# Any user can call a process so, and answer slowly or at length.
+MOST = 8
+SECONDS = 3.0
+_MOST_DATAPATHS = 64
+_LONGEST_NAME = 64
 
 PER_CPU, PER_PORT, PER_PORT_AND_HANDLER, NONE, UNKNOWN = "per_cpu", "per_port", "per_port_and_handler", "none", "unknown"
 
@@ -44,7 +53,7 @@ class Answers:
 def parse_version(text: str) -> str | None:
     """``3.1.0`` of ``ovs-vswitchd (Open vSwitch) 3.1.0``."""
     found = re.search(r"\(Open vSwitch\)\s+(\S+)", text)
-    return found.group(1) if found else None
+    return found.group(1)[:_LONGEST_NAME] if found else None
 
 
 def parse_datapaths(text: str) -> dict[str, int]:
@@ -53,7 +62,9 @@ def parse_datapaths(text: str) -> dict[str, int]:
     name = None
     for line in text.splitlines():
         if line and not line[0].isspace():
-            name = line.strip().rstrip(":")
+            if len(ports) == _MOST_DATAPATHS:
+                break
+            name = line.strip().rstrip(":")[:_LONGEST_NAME]
             ports[name] = 0
         elif name is not None and re.match(r"\s+port \d+:", line):
             ports[name] += 1
@@ -62,7 +73,9 @@ def parse_datapaths(text: str) -> dict[str, int]:
 
 def parse_dispatch(text: str) -> dict[str, str]:
     """Dispatch mode by datapath, from ``dpif-netlink/dispatch-mode``."""
-    return dict(re.findall(r"^\s*(\S+?):? (per-cpu|per-vport) dispatch mode", text, re.MULTILINE))
+    # Line by line: over many empty ones the pattern takes the square of their number.
+    rows = (re.match(r"\s*(\S+?):? (per-cpu|per-vport) dispatch mode", line) for line in text.splitlines())
+    return dict(found.groups() for found in rows if found)  # type: ignore[misc]
 
 
 def judge(answers: Answers, sockets: int, ports: int, handlers: int) -> tuple[str, str]:
@@ -94,18 +107,36 @@ def need(mode: str, ports: int, handlers: int) -> int | None:
 
 
 def find(proc: str = processes.PROC) -> list[int]:
-    """The running daemons, without the processes that merely watch one."""
-    return [pid for pid in processes.pids(proc) if processes.command(pid, proc) == COMMAND and not _watches(pid, proc)]
+    """The running daemons, without the processes that merely watch one; those of root and of Open vSwitch's own user first."""
+    found = [pid for pid in processes.pids(proc) if processes.command(pid, proc) == COMMAND and not _watches(pid, proc)]
+    if len(found) < 2:
+        return found
+    trusted = _trusted()
+    return sorted(found, key=lambda pid: (not processes.users(pid, proc) <= trusted, pid))
 
 
-def facts(pid: int, known: t.Mapping[int, table.Socket], proc: str = processes.PROC) -> dict[str, t.Any]:
+def gather(pids: t.Sequence[int], known: t.Mapping[int, table.Socket], proc: str = processes.PROC) -> list[dict[str, t.Any]]:
+    """What is known of the first ``MOST`` of the daemons, who have ``SECONDS`` together to answer."""
+    deadline = time.monotonic() + SECONDS
+    return [facts(pid, known, proc, deadline) for pid in pids[:MOST]]
+
+
+def _trusted() -> set[int]:
+    try:
+        return {0, pwd.getpwnam(USER).pw_uid}
+    except KeyError:
+        return {0}
+
+
+def facts(pid: int, known: t.Mapping[int, table.Socket], proc: str = processes.PROC, deadline: float | None = None) -> dict[str, t.Any]:
     """What is known of one daemon; see the module's documentation for the shape.
 
     :param known: the sockets of the namespace that this process is in
+    :param deadline: for its answers, on the monotonic clock
     """
     folder = os.path.join(proc, str(pid))
-    answers = _ask(pid, folder)
-    sockets = known if _same_namespace(folder) else _sockets_of(folder)
+    answers = _ask(pid, folder, deadline)
+    sockets = known if _same_namespace(folder) else reading.of_process(folder)
     process = processes.look_at(pid, sockets, proc)
     kernel_datapaths = _in_kernel(answers.datapaths or {})
     ports = sum(kernel_datapaths.values())
@@ -159,7 +190,7 @@ def _in_kernel(datapaths: t.Mapping[str, int]) -> dict[str, int]:
     return {name: ports for name, ports in datapaths.items() if name.startswith("system@")}
 
 
-def _ask(pid: int, folder: str) -> Answers:
+def _ask(pid: int, folder: str, deadline: float | None) -> Answers:
     path = _control_path(pid, folder)
     if path is None:
         return Answers(problems=["its control socket was not found"])
@@ -167,7 +198,7 @@ def _ask(pid: int, folder: str) -> Answers:
 
     def asked(method: str) -> str | None:
         try:
-            return control.ask(path, method, pid)
+            return control.ask(path, method, pid, deadline)
         except control.ControlError as error:
             problems.append(str(error))
             return None
@@ -205,22 +236,13 @@ def _same_namespace(folder: str) -> bool:
         return False
 
 
-def _sockets_of(folder: str) -> dict[int, table.Socket]:
-    try:
-        return table.read(folder)[1]
-    except OSError:
-        return {}
-
-
 def _threads(folder: str) -> list[str]:
-    names = []
     try:
-        for thread in os.listdir(os.path.join(folder, "task")):
-            with open(os.path.join(folder, "task", thread, "comm"), encoding="utf-8", errors="replace") as file:
-                names.append(file.read().strip())
-    except OSError:  # it ended meanwhile
-        pass
-    return names
+        threads = os.listdir(os.path.join(folder, "task"))
+    except OSError:  # the process ended meanwhile
+        return []
+    names = (processes.command(int(thread), os.path.join(folder, "task")) for thread in threads)
+    return [name for name in names if name is not None]  # else the thread did
 
 
 def _watches(pid: int, proc: str) -> bool:

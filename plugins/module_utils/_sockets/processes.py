@@ -21,7 +21,7 @@ UNLIMITED = "unlimited"
 class Process:
     """A process whose open files could be read.
 
-    :ivar command: the kernel's name of it, at most 15 characters
+    :ivar command: the kernel's name of it, at most 15 bytes
     :ivar sockets: the netlink sockets that it holds, each once, by whatever number of descriptors
     :ivar soft_limit: RLIMIT_NOFILE; ``None`` for no limit
     """
@@ -36,6 +36,10 @@ class Process:
     @property
     def used_percent(self) -> float | None:
         return round(100.0 * self.open_files / self.soft_limit, 1) if self.soft_limit else None
+
+    @property
+    def drops(self) -> int:
+        return sum(socket.drops for socket in self.sockets)
 
     def by_protocol(self) -> dict[str, int]:
         return count_protocols(self.sockets)
@@ -79,6 +83,11 @@ def walk(sockets: t.Mapping[int, Socket], proc: str = PROC) -> Seen:
     return Seen(holders, processes, unreadable)
 
 
+def are_hidden(proc: str = PROC) -> bool:
+    """Whether the processes of others are not even listed (hidepid=2): there is always a first process."""
+    return not os.path.exists(os.path.join(proc, "1"))
+
+
 def pids(proc: str = PROC) -> list[int]:
     """The processes (not threads) that are there, sorted."""
     return sorted(int(name) for name in os.listdir(proc) if name.isdigit())
@@ -100,6 +109,18 @@ def command(pid: int, proc: str = PROC) -> str | None:
         return _text(os.path.join(proc, str(pid), "comm")).strip()
     except OSError:
         return None
+
+
+def users(pid: int, proc: str = PROC) -> frozenset[int]:
+    """Its real, effective, saved and file system user; ``-1`` when that cannot be told.
+
+    The owner of the folder is no proof: it is root for each process that may not be dumped.
+    """
+    try:
+        rows = _text(os.path.join(proc, str(pid), "status")).splitlines()
+    except OSError:
+        rows = []
+    return next((frozenset(map(int, row.split()[1:])) for row in rows if row.startswith("Uid:")), frozenset([-1]))
 
 
 def parse_limits(text: str) -> tuple[int | None, int | None]:
@@ -145,5 +166,5 @@ def _links(folder: str) -> t.Iterator[str]:
 
 
 def _text(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
+    with open(path, encoding="utf-8", errors="backslashreplace") as file:
         return file.read()

@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import typing as t
 
 import pytest
 from ansible_collections.netstate.kernel.plugins.module_utils._audit import gather
-from ansible_collections.netstate.kernel.plugins.module_utils._netlink import kernel, library
+from ansible_collections.netstate.kernel.plugins.module_utils._netlink import kernel, library, namespace
 from ansible_collections.netstate.kernel.plugins.module_utils._netlink.errors import NO_ANSWER, NetstateError, OptionError
+
+if t.TYPE_CHECKING:
+    from pathlib import Path
 
 NAMES = ["qrouter-1", "qrouter-2", "qdhcp-1", "Qrouter-3", "[x]"]
 
@@ -50,15 +55,50 @@ def test_options_that_are_taken() -> None:
     gather.check(["*", "a", "qrouter-[0-9a-f]*", "[", "two words"], 0, 0)
 
 
-def test_a_part_that_fails_leaves_the_others() -> None:
+@pytest.mark.parametrize(
+    "error, reason, text",
+    [
+        (NetstateError("dump of something", 110, NO_ANSWER), "no_answer", "dump of something failed"),
+        (NetstateError("dump of \udcff"), None, "dump of \\xff failed"),
+        (RecursionError("too deep"), "unexpected", "RecursionError: too deep"),
+        (MemoryError(), "unexpected", "MemoryError: "),
+        (OSError(5, "I/O error"), "unexpected", "OSError: [Errno 5] I/O error"),
+        (OptionError("netns", "x", "no"), "unexpected", "OptionError: netns"),
+        (KeyError("\ud800"), "unexpected", "KeyError: "),
+    ],
+)
+def test_a_part_that_fails_leaves_the_others(error: Exception, reason: str | None, text: str) -> None:
     def fails() -> dict[str, t.Any]:
-        raise NetstateError("dump of something", 110, NO_ANSWER)
+        raise error
 
     problems: dict[str, dict[str, t.Any]] = {}
     assert gather._tried({"a": fails, "b": lambda: {"reason": None}}, problems) == {"b": {"reason": None}}
-    assert problems["a"]["reason"] == "no_answer"
-    assert "dump of something" in problems["a"]["text"]
     assert set(problems) == {"a"}
+    assert problems["a"]["reason"] == reason
+    assert problems["a"]["text"].startswith(text)
+    problems["a"]["text"].encode()
+
+
+@pytest.mark.parametrize(
+    "reason, told",
+    [(None, False), ("not_built", False), ("not_loaded", False), ("not_permitted", True), ("missing_library", True), ("unreadable", True), ("hidden", True)],
+)
+def test_what_could_not_be_read_is_a_problem(reason: str | None, told: bool) -> None:
+    problems: dict[str, dict[str, t.Any]] = {}
+    part = {"reason": reason, "reason_text": "in words"}
+    assert gather._tried({"a": lambda: part}, problems) == {"a": part}
+    assert problems == ({"a": {"reason": reason, "text": "in words"}} if told else {})
+
+
+def test_a_namespace_whose_name_is_no_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(os.path.join(os.fsencode(tmp_path), b"x-\xff"), "wb"):
+        pass
+    monkeypatch.setattr(namespace, "DIRECTORY", str(tmp_path))
+    (found,) = gather.gather(["x-*"], 1, 1)["kernel_audit"]["namespaces"]
+    assert found["name"] == "x-\\xff"
+    assert "x-\\xff" in found["problems"]["conntrack"]["text"]
+    assert "No such file" not in found["problems"]["conntrack"]["text"], "it was opened by its bytes"
+    json.dumps(found, ensure_ascii=False).encode()
 
 
 def test_without_pyroute2_what_proc_tells_is_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,3 +180,8 @@ def test_an_entry_of_nothing() -> None:
     assert (found["family"], found["protocol"], found["zone"]) == ("77", "0", 0)
     assert found["original"] == {"source": None, "destination": None}
     assert found["id"] is found["timeout"] is found["use"] is None
+
+
+@pytest.mark.parametrize("name, text", [(b"ftp\0", "ftp"), (b"f\xc3\xa4\0", "fä"), (b"f\xff\0", "f\\xff")])
+def test_helper_names(name: bytes, text: str) -> None:
+    assert built(nest(5, attribute(1, name)))["helper"] == text

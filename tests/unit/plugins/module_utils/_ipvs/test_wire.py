@@ -155,3 +155,8 @@ def test_request_bytes(made, written):
 def test_a_plain_tunnel_is_left_out_and_others_are_said():
     plain = wire.nested(REQUESTS.set_destination(KEY, next(iter(TABLE[KEY].destinations)), model.destination_of(model.TUNNEL, 1)), wire.DEST)
     assert wire.DEST_TUN_TYPE not in plain
+
+
+@pytest.mark.parametrize("name, text", [(b"eth0\0\0", "eth0"), ("äth0".encode() + b"\0", "äth0"), (b"\xffth0\0", "\\xffth0")])
+def test_names_of_interfaces(name, text):
+    assert wire.text(name) == text

@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import threading
+import time
 import typing as t
 
 import pytest
@@ -59,6 +60,10 @@ def test_result(tmp_path: Path, parts: list[bytes]) -> None:
         ([b""], "not whole"),
         ([b"[1]"], "1"),
         ([b'{"id":0,"result":5,"error":null}'], "None"),
+        ([b"[" * 200_000 + b"}"], "cannot be decoded"),
+        ([b'{"error":' * 100_000 + b"}"], "cannot be decoded"),
+        ([b'{"id":0,"result":null,"error":' + b"1" * 100_000 + b"}"], ": 1{20}$"),
+        ([b'{"id":0,"result":null,"error":"\\ud800"}'], r": \\ud800$"),
     ],
 )
 def test_refusal(tmp_path: Path, parts: list[bytes], why: str) -> None:
@@ -101,3 +106,20 @@ def test_a_path_longer_than_an_address(tmp_path: Path) -> None:
     serve(short, [b'{"id":0,"result":"far","error":null}'], [])
     (folder / "a.ctl").symlink_to(short)
     assert control.ask(str(folder / "a.ctl"), "version") == "far"
+
+
+def test_half_a_character_is_written_out(tmp_path: Path) -> None:
+    serve(tmp_path / "a.ctl", [b'{"id":0,"result":"3.1 \\udc41 \xff","error":null}'], [])
+    answer = control.ask(str(tmp_path / "a.ctl"), "version")
+    assert answer.encode().startswith(b"3.1 \\udc41 ")
+
+
+def test_a_path_that_is_no_utf8(tmp_path: Path) -> None:
+    with pytest.raises(control.ControlError) as caught:
+        control.ask(str(tmp_path / "\udcff.ctl"), "version")
+    assert b"/\\xff.ctl: " in str(caught.value).encode()
+
+
+def test_no_time_left(tmp_path: Path) -> None:
+    with pytest.raises(control.ControlError, match="in time"):
+        control.ask(str(tmp_path / "absent.ctl"), "version", None, time.monotonic() - 1)

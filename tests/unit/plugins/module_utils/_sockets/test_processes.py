@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.netstate.kernel.plugins.module_utils._sockets import facts, processes
+from ansible_collections.netstate.kernel.plugins.module_utils._sockets import facts, openvswitch, processes, table
 from ansible_collections.netstate.kernel.plugins.module_utils._sockets.table import Socket
 
 if t.TYPE_CHECKING:
@@ -74,6 +74,86 @@ def test_the_busiest_first(tmp_path: Path) -> None:
     holders = processes.walk(SOCKETS, str(tmp_path)).holders
     assert [process.command for process in facts.busiest(holders, 3)] == ["two", "nearer", "one"]
     assert [process.command for process in facts.busiest(holders, 1)] == ["two"]
+
+
+def holder(pid: int, sockets: int = 1, drops: int = 0, used: int = 0) -> processes.Process:
+    rows = [Socket(pid * 1000 + number, 16, 500, 0, drops if not number else 0) for number in range(sockets)]
+    return processes.Process(pid, f"p{pid}", used, rows, 100, 100)
+
+
+MANY = [holder(pid, sockets=100 - pid) for pid in range(1, 13)]
+
+
+@pytest.mark.parametrize(
+    "others, limit, more",
+    [
+        ([], 10, []),
+        ([holder(50)], 10, []),
+        ([holder(50, drops=4997)], 10, [50]),
+        ([holder(50, drops=4997)], 0, None),
+        ([holder(pid, drops=pid) for pid in range(50, 58)], 10, [53, 54, 55, 56, 57]),
+        ([holder(50, sockets=70, used=99)], 10, [50]),
+        ([holder(50, sockets=63, used=99)], 10, []),  # not many sockets
+        ([holder(50, sockets=70)], 10, []),
+        ([holder(pid, sockets=70, used=pid) for pid in range(50, 58)], 10, [57, 56, 55, 54, 53]),
+        ([holder(50, sockets=70, used=99, drops=1), holder(51, drops=5)], 10, [50, 51]),
+        ([holder(50, drops=4997)], 100, [11, 12, 50]),
+    ],
+)
+def test_those_in_trouble_are_listed_too(others: list[processes.Process], limit: int, more: list[int] | None) -> None:
+    holders = [*others, *MANY]
+    expected = [] if more is None else [*range(1, 11), *more]
+    assert [process.pid for process in facts.listed(holders, limit)] == expected
+
+
+def test_totals_tell_of_those_who_are_not_listed() -> None:
+    seen = processes.Seen([holder(1, drops=4), holder(2, drops=9, used=99), holder(3, sockets=64, used=85)], 3, 0)
+    totals = facts.totals({}, seen)
+    assert (totals["most_drops"], totals["most_used_percent"]) == (9, 85.0)
+    nothing = facts.totals({}, processes.Seen([], 3, 0))
+    assert (nothing["most_drops"], nothing["most_used_percent"]) == (0, None)
+
+
+def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
+    make(tmp_path, 1, "one", ["socket:[10]"])
+    (tmp_path / "1/comm").write_bytes(b"x\xff\xc3\n")
+    assert processes.walk(SOCKETS, str(tmp_path)).holders[0].command == "x\\xff\\xc3"
+    assert processes.command(1, str(tmp_path)) == "x\\xff\\xc3"
+
+
+def test_hidden_processes(tmp_path: Path) -> None:
+    assert processes.are_hidden(str(tmp_path))
+    make(tmp_path, 1, "init", [])
+    assert not processes.are_hidden(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "unmatched, unreadable, hidden, reason",
+    [
+        (0, 0, False, None),
+        (3, 0, False, None),  # of other PID namespaces
+        (0, 7, False, None),  # none of them holds any
+        (3, 7, False, "not_permitted"),
+        (3, 7, True, "hidden"),
+        (0, 0, True, "hidden"),
+    ],
+)
+def test_owners_that_are_not_seen(unmatched: int, unreadable: int, hidden: bool, reason: str | None) -> None:
+    found, text = facts.why_in_part({"unmatched": unmatched, "unreadable_processes": unreadable, "processes": 9}, hidden)
+    assert found == reason
+    assert (text is None) == (reason is None)
+
+
+@pytest.mark.parametrize("broken", ["walk", "find", "read"])
+def test_proc_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    def fails(*_arguments: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    place, name = {"walk": (processes, "walk"), "find": (openvswitch, "find"), "read": (table, "read")}[broken]
+    monkeypatch.setattr(place, name, fails)
+    found = facts.gather()
+    assert (found["available"], found["reason"]) == (False, "unreadable")
+    assert found["reason_text"] in ("/proc: Permission denied", "/proc/net/netlink: Permission denied")
 
 
 @pytest.mark.parametrize(
