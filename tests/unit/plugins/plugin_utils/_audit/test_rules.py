@@ -185,6 +185,65 @@ def test_a_wrong_expression_is_named() -> None:
         list(rule.ask({}))
 
 
+MISSING = [
+    "known.typo == 'x'",
+    "known.typo != 'x'",
+    "'x' != known.typo",
+    "known.typo",
+    "not known.typo",
+    "known.typo or true",
+    "known.typo in []",
+    "known.typo not in []",
+    "known.typo in 'x'",
+    "'x' not in known.typo",
+    "known.typo is none",
+    "known.typo is not false",
+    "known.typo is string",
+    "known.typo is in ['x']",
+    "'x' is ne known.typo",
+    "[known.typo] | select('none') | list",
+    "absent.far.away['x'][0] != 1",
+    "absent.values() | list",
+    "known.typo | length == 0",
+    "known.typo ~ 'x'",
+    "(known.typo if true else 1) > 0",
+]
+
+
+@pytest.mark.parametrize("applies", MISSING)
+def test_a_rule_that_meets_a_missing_value_is_not_judged(applies: str) -> None:
+    (rule,) = rules.compiled([dict(GOOD, applies=applies)])
+    with pytest.raises(rules.NotJudged):
+        list(rule.ask({"known": {}}))
+
+
+@pytest.mark.parametrize(
+    "applies, found",
+    [
+        ("known.typo is defined", []),
+        ("absent.far.away is undefined", ["e"]),
+        ("absent.far.away | default(5) == 5", ["e"]),
+        ("known.typo is defined and known.typo == 1", []),
+        ("known.none is none and known.none != 5", ["e"]),
+    ],
+)
+def test_a_rule_may_ask_whether_a_value_is_missing(applies: str, found: list[str]) -> None:
+    (rule,) = rules.compiled([dict(GOOD, applies=applies)])
+    assert list(rule.ask({"known": {"none": None}})) == found
+
+
+def test_evidence_without_its_value_is_none() -> None:
+    (rule,) = rules.compiled([dict(GOOD, evidence="{{ known.typo }} s")])
+    with pytest.raises(rules.NotJudged):
+        list(rule.ask({"known": {}}))
+
+
+def test_of_a_host_without_facts_only_rules_of_hosts_are_judged(ready_rules: list[rules.Rule], build: t.Callable[..., dict[str, t.Any]]) -> None:
+    (host,) = build({"down": {"unreachable": True, "msg": "x"}})["hosts"]
+    # The last one is of namespaces alone.
+    assert {rule.id for rule in ready_rules} - set(host["not_judged"]) == {"host-unreachable", "host-failed", "conntrack-namespace-differs"}
+
+
 @pytest.mark.parametrize("error", [RecursionError, RuntimeError, AssertionError])
 def test_a_rule_that_fails_in_any_way_is_named(error: type[Exception]) -> None:
     def fails() -> None:
