@@ -95,6 +95,7 @@ def _judged(
                 "table": (space.get("conntrack") or {}).get("table"),
                 "statistics": (space.get("conntrack") or {}).get("statistics"),
                 "problems": space["problems"],
+                "not_judged": unjudged.get(space["name"], []),
             }
             for space in audit.get("namespaces") or []
         ],
@@ -103,7 +104,7 @@ def _judged(
         "processes": ((facts.get("netlink_sockets") or {}).get("processes") or [])[:5],
         "openvswitch": (facts.get("netlink_sockets") or {}).get("openvswitch") or [],
         "findings": findings,
-        "not_judged": unjudged,
+        "not_judged": unjudged.get("", []),
         "rule_errors": errors,
     }
 
@@ -200,7 +201,8 @@ def _findings(
     rules: t.Sequence[Rule],
     thresholds: t.Mapping[str, t.Any],
     earlier: t.Mapping[str, t.Any] | None,
-) -> tuple[list[dict[str, t.Any]], list[str], list[str]]:
+) -> tuple[list[dict[str, t.Any]], dict[str, list[str]], list[str]]:
+    """Findings, rules that lacked a value by namespace, and rules that are wrong."""
     shared: dict[str, t.Any] = {"host": host, "thresholds": thresholds, "own": facts}
     if "kernel_audit" in facts:
         shared["audit"] = facts["kernel_audit"]
@@ -209,7 +211,7 @@ def _findings(
     shared.update(_entries(facts))
     spaces = [dict(shared, **values) for values in _spaces(facts, earlier)]
     findings: list[dict[str, t.Any]] = []
-    unjudged: list[str] = []
+    unjudged: dict[str, list[str]] = {}
     errors: list[str] = []
     for rule in rules:
         for values in spaces if rule.per == "space" else spaces[:1]:
@@ -217,8 +219,7 @@ def _findings(
                 for evidence in rule.ask(values):
                     findings.append({"id": rule.id, "severity": rule.severity, "space": values["space"], "evidence": evidence})
             except NotJudged:
-                if not values["space"]:
-                    unjudged.append(rule.id)
+                unjudged.setdefault(values["space"], []).append(rule.id)
             except RuleError as error:
                 errors.append(_cleaned(error))
     return findings, unjudged, errors

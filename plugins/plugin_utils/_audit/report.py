@@ -54,7 +54,7 @@ def built(
         "distributions": distributions(hosts),
         "rules": [_told(rule, hosts) for rule in rules],
         "hosts": hosts,
-        "comparison": None if earlier is None else comparison.compared(earlier, before, hosts),
+        "comparison": None if earlier is None else comparison.compared(earlier, before, hosts, [rule.id for rule in rules]),
     }
 
 

@@ -299,8 +299,11 @@ def refused(audit: Audit, **options: t.Any) -> str:
     return said[0]
 
 
-EARLIER = {"schema": "netstate.kernel.audit", "schema_version": 1, "generated_at": "2026-11-30T12:00:00Z"}
-COMPARED = {"name": "a", "status": "audited", "kernel": None, "gathered_at": None, "capabilities": {}, "table": None, "statistics": None, "namespaces": []}
+EARLIER = {"schema": "netstate.kernel.audit", "schema_version": 1, "generated_at": "2026-11-30T12:00:00Z", "rules": []}
+COMPARED = {
+    **dict.fromkeys(["kernel", "gathered_at", "table", "statistics"]),
+    **{"name": "a", "status": "audited", "capabilities": {}, "namespaces": [], "not_judged": [], "rule_errors": []},
+}
 COMPARE_REFUSED: list[tuple[str | bytes, str]] = [
     (b"\xff", "it is no text in UTF-8 (invalid start byte at byte 0)"),
     ("", "Expecting value"),

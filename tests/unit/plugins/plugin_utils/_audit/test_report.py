@@ -122,7 +122,7 @@ def results(**hosts: t.Any) -> dict[str, t.Any]:
 def test_comparison(facts: dict[str, t.Any], build: Build) -> None:
     earlier = build(results(gone=facts, same=facts, worse=facts, better=facts, down={"unreachable": True, "msg": "x"}))
     earlier_better = next(one for one in earlier["hosts"] if one["name"] == "better")
-    earlier_better["findings"].append({"id": "old", "severity": "low", "space": "", "evidence": "x"})
+    earlier_better["findings"].append({"id": "conntrack-buckets-few", "severity": "low", "space": "", "evidence": "x"})
     worse = copy.deepcopy(facts)
     worse["conntrack"]["table"]["used_percent"] = 96.0
     worse["conntrack"]["capabilities"]["zone_filter"] = "ignored"
@@ -136,10 +136,60 @@ def test_comparison(facts: dict[str, t.Any], build: Build) -> None:
     assert rows["worse"]["capabilities"] == {"zone_filter": ["exact", "ignored"]}
     assert {finding["id"] for finding in rows["worse"]["findings_new"]} == {"conntrack-table-critical", "conntrack-zone-flush-wipes"}
     assert {finding["id"] for finding in rows["worse"]["findings_resolved"]} == {"conntrack-zone-flush-native"}
-    assert {finding["id"] for finding in rows["better"]["findings_resolved"]} == {"old"}
+    assert {finding["id"] for finding in rows["better"]["findings_resolved"]} == {"conntrack-buckets-few"}
     assert rows["down"]["status"] == ["unreachable", "audited"]
     assert {finding["id"] for finding in rows["down"]["findings_resolved"]} == {"host-unreachable"}
     assert rows["down"]["findings_new"] == [], "what it has now it may have had then"
+
+
+FEW, CRITICAL = ("conntrack-buckets-few", ""), ("conntrack-table-critical", "qrouter-1")
+WORSE = {"conntrack.table.max_per_bucket": 9.0, "kernel_audit.namespaces.0.conntrack.table.used_percent": 99.0}
+
+
+@pytest.mark.parametrize(
+    "unseen, seen",
+    [
+        ({}, {FEW, CRITICAL}),
+        ({"conntrack": {"available": False, "reason": "not_permitted"}}, {CRITICAL}),
+        ({"kernel_audit.namespaces": []}, {FEW}),
+        ({"kernel_audit.namespaces.0.conntrack": {"available": False}}, {FEW}),
+        ({"conntrack.table.max_per_bucket": "odd"}, None),
+        ({"kernel_audit.namespaces.0.name": "another"}, {FEW}),
+    ],
+)
+def test_only_what_was_judged_on_both_days_is_new_or_resolved(
+    unseen: dict[str, t.Any], seen: set[tuple[str, str]] | None, facts: dict[str, t.Any], build: Build
+) -> None:
+    """``None`` is a host whose facts are refused."""
+    bad, other = copy.deepcopy(facts), facts
+    for target, changes in ((bad, WORSE), (other, unseen)):
+        for path, value in changes.items():
+            _set(target, path, value)
+    for first, second, key in ((bad, other, "findings_resolved"), (other, bad, "findings_new")):
+        changed = build(results(web=second), build(results(web=first)))["comparison"]["changed"]
+        found = {(finding["id"], finding["space"]) for row in changed for finding in row[key]}
+        assert found & {FEW, CRITICAL} == (seen or set())
+
+
+def test_a_rule_that_is_only_in_one_report_is_neither_new_nor_resolved(facts: dict[str, t.Any], build: Build) -> None:
+    bad = copy.deepcopy(facts)
+    _set(bad, "conntrack.table.max_per_bucket", 9.0)
+    for first, second, key in ((bad, facts, "findings_resolved"), (facts, bad, "findings_new")):
+        earlier = build(results(web=first))
+        if key == "findings_new":
+            earlier["rules"] = [rule for rule in earlier["rules"] if rule["id"] != FEW[0]]
+        else:
+            next(one for one in earlier["hosts"] if one["name"] == "web")["findings"].append({"id": "mine", "severity": "low", "space": "", "evidence": "x"})
+        changed = build(results(web=second), earlier)["comparison"]["changed"]
+        assert {finding["id"] for row in changed for finding in row[key]} == ({FEW[0]} if key == "findings_resolved" else set())
+
+
+def _set(facts: dict[str, t.Any], path: str, value: t.Any) -> None:
+    *way, last = path.split(".")
+    target: t.Any = facts
+    for step in way:
+        target = target[int(step) if isinstance(target, list) else step]
+    target[last] = value
 
 
 def test_a_host_that_went_down_resolved_nothing(facts: dict[str, t.Any], build: Build) -> None:
