@@ -20,6 +20,12 @@ class Value(t.NamedTuple):
     least: int = 0
 
 
+class OneOf(t.NamedTuple):
+    """One of these words."""
+
+    words: tuple[str, ...]
+
+
 class Maybe(t.NamedTuple):
     """Null, or of that shape."""
 
@@ -50,9 +56,9 @@ _CONNTRACK = {
     "settings": {"*": _SETTING},
     "capabilities": {
         "zones": Maybe(FLAG),
-        "zone_filter": Maybe(TEXT),
+        "zone_filter": Maybe(OneOf(("exact", "ignored", "zone_zero_unsafe", "unsupported", "unknown"))),
         "status_filter": Maybe(FLAG),
-        "tuple_filter_ipv6": Maybe(TEXT),
+        "tuple_filter_ipv6": Maybe(OneOf(("right", "inverted", "ignored", "unsupported"))),
         "labels": Maybe(FLAG),
         "accounting": Maybe(FLAG),
         "helpers": {"*": TEXT},
@@ -84,7 +90,7 @@ _SWITCH = {
     "version": Maybe(TEXT),
     "ports": Maybe(COUNT),
     "handlers": COUNT,
-    "upcall_mode!": TEXT,
+    "upcall_mode!": OneOf(("per_cpu", "per_port", "per_port_and_handler", "none", "unknown")),
     "evidence!": TEXT,
     "problems": [TEXT],
     "soft_limit": Maybe(COUNT),
@@ -124,6 +130,8 @@ def fault(value: t.Any, shape: t.Any, path: str, room: int = _DEEPEST) -> str | 
         return f"{path} is nested too deep"
     if isinstance(shape, Maybe):
         return None if value is None else fault(value, shape.shape, path, room)
+    if isinstance(shape, OneOf):
+        return None if isinstance(value, str) and value in shape.words else f"{path} is none of {', '.join(shape.words)}"
     if isinstance(shape, dict) or (shape is None and isinstance(value, dict)):
         return _fault_of_mapping(value, shape or {}, path, room)
     if isinstance(shape, list) or (shape is None and isinstance(value, list)):

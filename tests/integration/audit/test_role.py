@@ -326,7 +326,7 @@ def test_what_a_host_says_is_not_templated(fleet: Fleet) -> None:
                 "pyroute2": True,
             },
             "netlink_sockets": {"processes": "nonsense", "openvswitch": [], "totals": {}},
-            "conntrack": {"capabilities": {"zone_filter": "{{ 7 * 7 }}"}, "table": None},
+            "conntrack": {"capabilities": {"evidence": {"zone_filter": "{{ 7 * 7 }}"}}, "table": None},
         }
     }
     interpreter.write_text("#!/bin/sh\ncat >/dev/null\ncat <<'EOF'\n" + json.dumps(answer) + "\nEOF\n")

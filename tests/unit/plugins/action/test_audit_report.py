@@ -300,9 +300,12 @@ def refused(audit: Audit, **options: t.Any) -> str:
 
 
 EARLIER = {"schema": "netstate.kernel.audit", "schema_version": 1, "generated_at": "2026-11-30T12:00:00Z", "rules": []}
-COMPARED = {
+COMPARED: dict[str, t.Any] = {
     **dict.fromkeys(["kernel", "gathered_at", "table", "statistics"]),
-    **{"name": "a", "status": "audited", "capabilities": {}, "namespaces": [], "not_judged": [], "rule_errors": []},
+    **dict.fromkeys(["namespaces", "not_judged", "rule_errors"], []),
+    "name": "a",
+    "status": "audited",
+    "capabilities": {},
 }
 COMPARE_REFUSED: list[tuple[str | bytes, str]] = [
     (b"\xff", "it is no text in UTF-8 (invalid start byte at byte 0)"),

@@ -252,6 +252,18 @@ SHAPES: list[tuple[str, t.Any, str]] = [
     ("conntrack.unknown", [{"deep": float("nan")}], "facts.conntrack.unknown[0].deep is no finite number"),
     ("unknown", [[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]], "facts.unknown[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0] is nested too deep"),
     ("kernel_audit", {}, "facts.kernel_audit lacks kernel"),
+    (
+        "conntrack.capabilities.zone_filter",
+        "**x**",
+        "facts.conntrack.capabilities.zone_filter is none of exact, ignored, zone_zero_unsafe, unsupported, unknown",
+    ),
+    ("conntrack.capabilities.zone_filter", [], "facts.conntrack.capabilities.zone_filter is none of exact, ignored, zone_zero_unsafe, unsupported, unknown"),
+    ("conntrack.capabilities.tuple_filter_ipv6", "x", "facts.conntrack.capabilities.tuple_filter_ipv6 is none of right, inverted, ignored, unsupported"),
+    (
+        "netlink_sockets.openvswitch",
+        [{"upcall_mode": "<b>", "evidence": "x"}],
+        "facts.netlink_sockets.openvswitch[0].upcall_mode is none of per_cpu, per_port, per_port_and_handler, none, unknown",
+    ),
 ]
 
 
