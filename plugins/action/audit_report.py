@@ -18,6 +18,7 @@ from ansible_collections.netstate.kernel.plugins.plugin_utils._audit import rend
 
 _OPTIONS = dict(
     hosts=dict(type="list", elements="str", required=True),
+    asked=dict(type="list", elements="str"),
     results=dict(type="list", elements="str", default=["audit_gathered"]),
     dest=dict(type="path", required=True),
     formats=dict(type="list", elements="str", choices=list(render.FORMATS), default=list(render.FORMATS)),
@@ -58,7 +59,9 @@ class ActionModule(ActionBase):
         if options["check_only"]:
             return {"changed": False}
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        results = {str(host): _result(task_vars["hostvars"], host, options["results"]) for host in options["hosts"]}
+        # A host that left the play before may hold what an earlier use of the role registered.
+        asked = frozenset(options["hosts"] if options.get("asked") is None else options["asked"])
+        results = {str(host): _result(task_vars["hostvars"], host, options["results"]) if host in asked else None for host in options["hosts"]}
         whole = report.built(results, ready, thresholds, now, earlier, options["title"])
         for kind, template in templates.items():
             text = render.rendered(whole, template, kind)
@@ -134,19 +137,20 @@ def _read(option: str, path: str) -> str:
 
 
 def _result(hostvars: t.Any, host: str, names: t.Sequence[str]) -> t.Any:
-    """The result that brought facts, else the first that is there."""
+    """The first result, or where that failed the next. Each is tried only after the one before it failed: others are of an earlier use of the role."""
     try:
         variables = hostvars.get(host) or {}
-        kept = (variables.get(name) for name in names)
-        found = [result for result in kept if isinstance(result, t.Mapping) and not result.get("skipped")]
-        return _plain(next((result for result in found if "kernel_audit" in _facts(result)), found[0] if found else None))
+        found = None
+        for name in names:
+            result = variables.get(name)
+            if not isinstance(result, t.Mapping) or result.get("skipped"):
+                break
+            found = result
+            if result.get("unreachable") or not result.get("failed"):
+                break
+        return _plain(found)
     except Exception as error:  # pylint: disable=broad-except  # ansible-core itself fails to read what is nested a few hundred deep
         return {"msg": f"what it returned cannot be read: {type(error).__name__}: {error}"}
-
-
-def _facts(result: t.Mapping[str, t.Any]) -> t.Mapping[str, t.Any]:
-    facts = result.get("ansible_facts")
-    return facts if isinstance(facts, t.Mapping) else {}
 
 
 def _plain(value: t.Any) -> t.Any:

@@ -48,12 +48,12 @@ class Fleet:
         path.write_text(answer)
         self.local(name, self.wrapper(name, "cat", str(path), "#"))
 
-    def audit(self, *arguments: str, **variables: t.Any) -> subprocess.CompletedProcess[str]:
+    def audit(self, *arguments: str, playbook: str = "playbooks/audit.yml", **variables: t.Any) -> subprocess.CompletedProcess[str]:
         inventory = self.folder / "inventory.yml"
         inventory.write_text(yaml.safe_dump({"all": {"hosts": self.hosts}}))
         extra = dict(variables, audit_dest=str(self.dest))
         return subprocess.run(
-            [str(Path(sys.executable).parent / "ansible-playbook"), "playbooks/audit.yml", "-i", str(inventory), "-e", json.dumps(extra), *arguments],
+            [str(Path(sys.executable).parent / "ansible-playbook"), playbook, "-i", str(inventory), "-e", json.dumps(extra), *arguments],
             cwd=str(CLONE),
             env=dict(os.environ, ANSIBLE_CONFIG=str(CLONE / "ansible.cfg"), LC_ALL="C.UTF-8", HOME=str(self.folder)),
             capture_output=True,
@@ -153,12 +153,40 @@ def _without_conntrack(fleet: Fleet) -> str:
     return fleet.wrapper("untracked", "unshare", "--mount", "sh", "-e", str(script), sys.executable)
 
 
-def test_becoming_root_is_refused(fleet: Fleet) -> None:
-    """What can be read without is read; here the user is root already."""
-    fleet.local("host", ansible_become_exe="/nonexistent/sudo", ansible_become_user="nobody")
-    done = fleet.audit()
+@pytest.mark.parametrize("inventory", [{}, {"ansible_become": True}, {"ansible_become": False}])
+@pytest.mark.parametrize("become, tries", [(True, 2), (False, 1)])
+def test_becoming_root_is_refused(inventory: dict[str, bool], become: bool, tries: int, fleet: Fleet) -> None:
+    """What can be read without is read, whatever the inventory says of becoming root; here the user is root already."""
+    fleet.local("host", ansible_become_exe="/nonexistent/sudo", ansible_become_user="nobody", **inventory)
+    done = fleet.audit(audit_become=become)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("TASK [netstate.kernel.audit : Gather") == tries, done.stdout
     assert fleet.host("host")["status"] == "audited"
+
+
+def test_a_host_that_left_the_play_is_told_as_not_asked(fleet: Fleet) -> None:
+    """Although the role asked it before, in the same play."""
+    fleet.local("stays")
+    fleet.local("goes")
+    use = {"ansible.builtin.include_role": {"name": "netstate.kernel.audit", "rolespec_validate": False}}
+    leave = {"ansible.builtin.fail": {}, "when": "inventory_hostname == 'goes'"}
+    play = fleet.folder / "play.yml"
+    play.write_text(yaml.safe_dump([{"hosts": "all", "gather_facts": False, "tasks": [use, leave, use]}]))
+    done = fleet.audit(playbook=str(play))
+    assert {one["name"]: one["status"] for one in fleet.report()["hosts"]} == {"stays": "audited", "goes": "failed"}, done.stdout
+    assert "was not asked" in fleet.host("goes")["reason"]
+
+
+def test_the_documentation_can_be_read() -> None:
+    """As ``ansible-doc`` reads it, of each role and each module."""
+    roles = [f"netstate.kernel.{path.parents[1].name}" for path in sorted((CLONE / "roles").glob("*/meta/argument_specs.yml"))]
+    modules = [f"netstate.kernel.{path.stem}" for path in sorted((CLONE / "plugins" / "modules").glob("[a-z]*.py"))]
+    environment = dict(os.environ, ANSIBLE_CONFIG=str(CLONE / "ansible.cfg"), LC_ALL="C.UTF-8")
+    for arguments in (["-t", "role", *roles], modules):
+        command = [str(Path(sys.executable).parent / "ansible-doc"), *arguments]
+        done = subprocess.run(command, cwd=str(CLONE), env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        assert all(name.rpartition(".")[2].upper() in done.stdout.upper() for name in arguments if "." in name)
 
 
 def test_namespaces(fleet: Fleet, netns: str) -> None:

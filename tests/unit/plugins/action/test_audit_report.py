@@ -136,7 +136,7 @@ class Audit:
         self.dest = folder / "out"
         self.options: dict[str, t.Any] = dict(
             hosts=[],
-            results=["audit_second", "audit_first"],
+            results=["audit_first", "audit_second"],
             dest=str(self.dest),
             formats=["html", "json", "csv", "md"],
             rules=[str(RULES)],
@@ -239,6 +239,35 @@ def test_whatever_is_said(audit: Audit, alone: dict[str, t.Any], changes: list[t
     for number, (path, value) in enumerate(changes):
         odd[f"odd{number}."] = changed(path, lambda target, key, value=value: target.__setitem__(key, value))
     assert_only_they_are_harmed(audit, alone, odd)
+
+
+GOOD_RESULT: dict[str, t.Any] = {"ansible_facts": FACTS}
+REFUSED_ROOT: dict[str, t.Any] = {"failed": True, "msg": "sudo: no"}
+
+
+@pytest.mark.parametrize(
+    "first, second, asked, status",
+    [
+        (GOOD_RESULT, None, True, "partial"),  # these facts have a part that failed
+        (REFUSED_ROOT, GOOD_RESULT, True, "partial"),
+        (REFUSED_ROOT, {"failed": True, "msg": "no Python"}, True, "failed"),
+        (REFUSED_ROOT, {"unreachable": True, "msg": "gone"}, True, "unreachable"),
+        # The second one is left from an earlier use of the role in the same play.
+        ({"unreachable": True, "msg": "down"}, GOOD_RESULT, True, "unreachable"),
+        ({"skipped": True}, GOOD_RESULT, True, "failed"),
+        (None, GOOD_RESULT, True, "failed"),
+        # So are both of a host that left the play since.
+        (GOOD_RESULT, GOOD_RESULT, False, "failed"),
+    ],
+)
+def test_only_what_this_run_brought_is_taken(first: t.Any, second: t.Any, asked: bool, status: str, audit: Audit) -> None:
+    action = audit_report.ActionModule.__new__(audit_report.ActionModule)
+    action._task = types.SimpleNamespace(check_mode=False)
+    hostvars = {"web1": {name: result for name, result in (("audit_first", first), ("audit_second", second)) if result}}
+    action._told(dict(audit.options, hosts=["web1"], asked=["web1"] if asked else []), {"hostvars": hostvars})
+    (one,) = audit.report()["hosts"]
+    assert one["status"] == status
+    assert ("was not asked" in one["reason"]) is (not asked or not first or "skipped" in first)
 
 
 def test_what_the_shape_does_not_see_harms_that_host_alone(audit: Audit, alone: dict[str, t.Any], monkeypatch: pytest.MonkeyPatch) -> None:
