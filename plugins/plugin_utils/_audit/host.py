@@ -16,6 +16,7 @@ AUDITED, PARTIAL, UNREACHABLE, FAILED = "audited", "partial", "unreachable", "fa
 STATUSES = (AUDITED, PARTIAL, FAILED, UNREACHABLE)
 PARTS = ("conntrack", "ipvs", "netlink_sockets")
 
+_NOT_THERE = ("not_loaded", "not_built", "absent")
 _LONGEST_REASON = 400
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 # Values that describe the host or the moment, not how a namespace was set.
@@ -40,14 +41,30 @@ def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
     fault = shape.fault(facts, shape.FACTS, "facts")
     if fault:
         return FAILED, _cleaned(f"it returned no facts of this audit: {fault}")
-    audit = facts["kernel_audit"]
-    reasons = {name: problem["text"] for name, problem in sorted(audit["problems"].items())}
-    reasons.update((name, facts[name].get("reason_text")) for name in PARTS if (facts.get(name) or {}).get("reason") == "not_permitted")
-    parts: dict[t.Any, list[str]] = {}
-    for name, text in reasons.items():
-        parts.setdefault(text, []).append(name)
+    parts: dict[str, list[str]] = {}
+    for name, problem in missing(facts).items():
+        parts.setdefault(problem["text"], []).append(name)
     shown = "; ".join(f"{', '.join(names)}: {text}" for text, names in parts.items())
     return (PARTIAL, _cleaned(shown)) if shown else (AUDITED, "")
+
+
+def missing(facts: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
+    """The parts that were not read, or not whole, each with ``reason`` and ``text``. What the kernel does not have is not missing."""
+    found = dict(sorted(facts["kernel_audit"]["problems"].items()))
+    for name in PARTS:
+        part = facts.get(name) or {}
+        reason = part.get("reason")
+        if reason == "not_permitted" or (part.get("available") is False and reason not in _NOT_THERE and name not in found):
+            found[name] = {"reason": reason, "text": part.get("reason_text") or "it could not be read"}
+    totals = (facts.get("netlink_sockets") or {}).get("totals") or {}
+    unseen, unread = totals.get("unmatched"), totals.get("unreadable_processes")
+    # Some processes are hidden from root too; that matters where they hold sockets.
+    if unseen and unread and "netlink_sockets" not in found:
+        found["netlink_sockets"] = {
+            "reason": "not_permitted",
+            "text": f"{unread} processes may not be looked into, {unseen} sockets have no owner that was seen",
+        }
+    return found
 
 
 def _cleaned(text: t.Any) -> str:
@@ -141,21 +158,32 @@ def _ipvs(ipvs: t.Mapping[str, t.Any]) -> str | None:
 
 
 def rates(statistics: t.Mapping[str, t.Any], uptime: t.Any, before: t.Mapping[str, t.Any] | None, seconds: float | None) -> tuple[dict[str, float], str]:
-    """Events an hour by counter, and over what time.
+    """Events an hour by counter, and over what time. Of less than an hour, the number itself: a minute of bad luck is no rate."""
+    gained, span, over = _gained(statistics, uptime, before, seconds)
+    return {name: round(value / max(span / 3600.0, 1.0), 1) for name, value in gained.items()}, over
+
+
+def rates_told(statistics: t.Mapping[str, t.Any], uptime: t.Any, before: t.Mapping[str, t.Any] | None, seconds: float | None) -> dict[str, str]:
+    """The same in words, of less than an hour with the time."""
+    gained, span, over = _gained(statistics, uptime, before, seconds)
+    if span >= 3600:
+        return {name: f"{round(value / (span / 3600.0), 1)} an hour {over}" for name, value in gained.items()}
+    number, unit = (round(span / 60), "minute") if span >= 60 else (max(round(span), 1), "second")
+    return {name: f"{value} in {number} {unit}{'' if number == 1 else 's'}, {over}" for name, value in gained.items()}
+
+
+def _gained(
+    statistics: t.Mapping[str, t.Any], uptime: t.Any, before: t.Mapping[str, t.Any] | None, seconds: float | None
+) -> tuple[dict[str, t.Any], float, str]:
+    """Events by counter, in how many seconds, and since when.
 
     Since an earlier report, if the host ran all the time since and no counter went back; else since the kernel's start.
     """
     if before and seconds and uptime and uptime > seconds > 0 and all(statistics.get(name, 0) >= value for name, value in before.items()):
-        gained = {name: value - before.get(name, 0) for name, value in statistics.items()}
-        return _hourly(gained, seconds), "since the earlier report"
+        return {name: value - before.get(name, 0) for name, value in statistics.items()}, seconds, "since the earlier report"
     if not uptime:
-        return {}, ""
-    return _hourly(statistics, uptime), "since the kernel started"
-
-
-def _hourly(counters: t.Mapping[str, t.Any], seconds: float) -> dict[str, float]:
-    # Of less than an hour, the number itself: a minute of bad luck is no rate.
-    return {name: round(value / max(seconds / 3600.0, 1.0), 1) for name, value in counters.items()}
+        return {}, 0.0, ""
+    return dict(statistics), uptime, "since the kernel started"
 
 
 def _elapsed(now: t.Any, then: t.Any) -> float | None:
@@ -177,7 +205,9 @@ def _spaces(facts: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None)
         values = {name: space[name] for name in ("conntrack", "ipvs") if name in space}
         then = (before if space is own else before_spaces.get(space["name"], {})).get("statistics")
         statistics = (space.get("conntrack") or {}).get("statistics") or {}
-        values["rates"], values["rates_over"] = rates(statistics, audit.get("uptime_seconds"), then, seconds)
+        times = (audit.get("uptime_seconds"), then, seconds)
+        values["rates"], values["rates_over"] = rates(statistics, *times)
+        values["rates_told"] = rates_told(statistics, *times)
         values["space"] = space["name"]
         values["differing"] = [] if space is own else _differing(settings, (space.get("conntrack") or {}).get("settings") or {})
         yield values
@@ -206,6 +236,7 @@ def _findings(
     shared: dict[str, t.Any] = {"host": host, "thresholds": thresholds, "own": facts}
     if "kernel_audit" in facts:
         shared["audit"] = facts["kernel_audit"]
+        shared["missing"] = missing(facts)
     if "netlink_sockets" in facts:
         shared["netlink_sockets"] = facts["netlink_sockets"]
     shared.update(_entries(facts))

@@ -222,6 +222,51 @@ def test_rates(uptime: t.Any, before: t.Any, seconds: t.Any, expected: tuple[t.A
     assert (rates.get("drop"), over) == expected
 
 
+@pytest.mark.parametrize(
+    "uptime, before, seconds, told",
+    [
+        (36000, None, None, "10.0 an hour since the kernel started"),
+        (3600, None, None, "100.0 an hour since the kernel started"),
+        (600, None, None, "100 in 10 minutes, since the kernel started"),
+        (60.4, None, None, "100 in 1 minute, since the kernel started"),
+        (42, None, None, "100 in 42 seconds, since the kernel started"),
+        (0.2, None, None, "100 in 1 second, since the kernel started"),
+        (36000, {"drop": 90}, 1800, "10 in 30 minutes, since the earlier report"),
+        (None, None, None, None),
+    ],
+)
+def test_rates_in_words(uptime: t.Any, before: t.Any, seconds: t.Any, told: str | None) -> None:
+    assert host.rates_told({"drop": 100}, uptime, before, seconds).get("drop") == told
+
+
+def test_the_evidence_of_a_rate_is_true(facts: dict[str, t.Any], build: Build) -> None:
+    facts["conntrack"]["statistics"]["drop"] = 100
+    facts["kernel_audit"]["uptime_seconds"] = 600.0
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert "100 in 10 minutes, since the kernel started (100 together)" in [finding["evidence"] for finding in one["findings"]]
+
+
+@pytest.mark.parametrize(
+    "part, value, status, reason",
+    [
+        ("netlink_sockets", {"available": False, "reason": "unreadable", "reason_text": "/proc/net/netlink: no"}, "partial", "/proc/net/netlink: no"),
+        ("netlink_sockets", {"available": False, "reason": "other", "reason_text": None}, "partial", "it could not be read"),
+        ("ipvs", {"available": False, "reason": "not_loaded"}, "audited", ""),
+        ("ipvs", {"available": False, "reason": "not_built"}, "audited", ""),
+        ("ipvs", {"available": False, "reason": "absent"}, "audited", ""),
+        ("netlink_sockets", {"totals": {"unmatched": 9, "unreadable_processes": 80}}, "partial", "80 processes may not be looked into, 9 sockets have"),
+        # As of root, to whom one process is hidden that has no sockets.
+        ("netlink_sockets", {"totals": {"unmatched": 0, "unreadable_processes": 1}}, "audited", ""),
+        ("netlink_sockets", {"totals": {"unmatched": 9, "unreadable_processes": 0}}, "audited", ""),
+    ],
+)
+def test_a_part_that_is_missing(part: str, value: dict[str, t.Any], status: str, reason: str, facts: dict[str, t.Any], build: Build) -> None:
+    facts[part] = value
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert one["status"] == status
+    assert reason in one["reason"] and bool(one["reason"]) is bool(reason)
+
+
 SHAPES: list[tuple[str, t.Any, str]] = [
     ("conntrack", [], "facts.conntrack is no mapping"),
     ("conntrack.table.used_percent", "99", "facts.conntrack.table.used_percent is of another type"),
