@@ -28,9 +28,12 @@ _OPTIONS = dict(
     templates=dict(type="path", required=True),
     compare=dict(type="path"),
     title=dict(type="str", default="Fleet audit"),
+    namespaces_limit=dict(type="int"),
     fail_on=dict(type="str", choices=["never", *rules.SEVERITIES], default="never"),
     check_only=dict(type="bool", default=False),
 )
+_LISTS = ("ipvs_schedulers",)  # of the thresholds
+_AS_JSON = "lists and mappings are given as JSON, as in -e '{\"NAME\": ...}'"
 # As the users of the role know them; a threshold is audit_ and its name.
 _OF_ROLE = dict(dest="audit_dest", formats="audit_formats", rules="audit_rules_files", disabled="audit_rules_disabled", compare="audit_compare")
 
@@ -62,7 +65,7 @@ class ActionModule(ActionBase):
         # A host that left the play before may hold what an earlier use of the role registered.
         asked = frozenset(options["hosts"] if options.get("asked") is None else options["asked"])
         results = {str(host): _result(task_vars["hostvars"], host, options["results"]) if host in asked else None for host in options["hosts"]}
-        whole = report.built(results, ready, thresholds, now, earlier, options["title"])
+        whole = report.built(results, ready, thresholds, now, earlier, options["title"], most=options.get("namespaces_limit"))
         for kind, template in templates.items():
             text = render.rendered(whole, template, kind)
             if not self._task.check_mode:
@@ -183,7 +186,13 @@ def _replace(path: str, text: str) -> None:
 
 def _numbers(option: str, values: dict[str, t.Any]) -> dict[str, t.Any]:
     """The thresholds with numbers for their texts, as which ``-e name=value`` gives them."""
-    return {name: _number(f"{option}.{name}", value) for name, value in values.items()}
+    return {name: _names(f"{option}.{name}", value) if name in _LISTS else _number(f"{option}.{name}", value) for name, value in values.items()}
+
+
+def _names(option: str, value: t.Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+        raise _refused(option, f"{value!r} is no list of names; {_AS_JSON}")
+    return value
 
 
 def _number(option: str, value: t.Any) -> t.Any:
@@ -197,7 +206,9 @@ def _number(option: str, value: t.Any) -> t.Any:
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
-        raise _refused(option, f"{value!r} is no number; lists and mappings are given as JSON, as in -e '{{\"NAME\": ...}}'")
+        raise _refused(option, f"{value!r} is no number; {_AS_JSON}")
+    if number < 0:
+        raise _refused(option, f"it is {number}; give 0 or more")
     return number
 
 

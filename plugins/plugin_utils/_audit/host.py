@@ -23,10 +23,11 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _NOT_SETTINGS = frozenset(["nf_conntrack_count", "nf_conntrack_max", "nf_conntrack_buckets", "nf_conntrack_expect_max"])
 
 
-def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
+def status_of(result: t.Mapping[str, t.Any] | None, most: int | None = None) -> tuple[str, str]:
     """How the audit went on a host, and why not better.
 
     :param result: what the task that gathered returned; ``None`` when it did not run
+    :param most: namespaces that it was asked for
     """
     if not result:
         return FAILED, "the host was not asked: it failed or was skipped before"
@@ -38,7 +39,7 @@ def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
         # A shell that found no interpreter tells it in what it printed.
         printed = " ".join(str(result.get(name) or "") for name in ("module_stderr", "module_stdout"))
         return FAILED, _cleaned(f"{said} {printed}" if said else printed) or "no facts came back"
-    fault = shape.fault(facts, shape.FACTS, "facts")
+    fault = _too_many(facts["kernel_audit"], most) or shape.fault(facts, shape.FACTS, "facts")
     if fault:
         return FAILED, _cleaned(f"it returned no facts of this audit: {fault}")
     parts: dict[str, list[str]] = {}
@@ -46,6 +47,13 @@ def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
         parts.setdefault(problem["text"], []).append(name)
     shown = "; ".join(f"{', '.join(names)}: {text}" for text, names in parts.items())
     return (PARTIAL, _cleaned(shown)) if shown else (AUDITED, "")
+
+
+def _too_many(audit: t.Any, most: int | None) -> str | None:
+    spaces = audit.get("namespaces") if isinstance(audit, dict) else None
+    if most is None or not isinstance(spaces, list) or len(spaces) <= most:
+        return None
+    return f"facts.kernel_audit.namespaces has {len(spaces)} items, more than audit_namespaces_limit, which is {most}"
 
 
 def missing(facts: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
@@ -75,23 +83,34 @@ def _cleaned(text: t.Any) -> str:
 
 
 def judged(
-    name: str, result: t.Mapping[str, t.Any] | None, rules: t.Sequence[Rule], thresholds: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None
+    name: str,
+    result: t.Mapping[str, t.Any] | None,
+    rules: t.Sequence[Rule],
+    thresholds: t.Mapping[str, t.Any],
+    earlier: t.Mapping[str, t.Any] | None,
+    most: int | None = None,
 ) -> dict[str, t.Any]:
     """The host as in the report. What goes wrong with what it returned is told of it, and of no other.
 
     :param earlier: the same host in an earlier report
+    :param most: namespaces that it was asked for
     """
     try:
-        return _judged(name, result, rules, thresholds, earlier)
+        return _judged(name, result, rules, thresholds, earlier, most)
     except Exception as error:  # pylint: disable=broad-except  # a host that was taken over may think of what the shape does not
         said = {"msg": f"what it returned cannot be judged: {type(error).__name__}: {error}"}
         return _judged(name, said, rules, thresholds, None)
 
 
 def _judged(
-    name: str, result: t.Mapping[str, t.Any] | None, rules: t.Sequence[Rule], thresholds: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None
+    name: str,
+    result: t.Mapping[str, t.Any] | None,
+    rules: t.Sequence[Rule],
+    thresholds: t.Mapping[str, t.Any],
+    earlier: t.Mapping[str, t.Any] | None,
+    most: int | None = None,
 ) -> dict[str, t.Any]:
-    status, reason = status_of(result)
+    status, reason = status_of(result, most)
     facts = dict(result["ansible_facts"]) if result and status in (AUDITED, PARTIAL) else {}
     audit = facts.get("kernel_audit") or {}
     host = {"name": name, "status": status, "reason": reason}

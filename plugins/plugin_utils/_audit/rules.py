@@ -92,6 +92,9 @@ class Rule:
             self._evidence = environment.from_string(row["evidence"])
         except TemplateError as error:
             raise RuleError(f"rule {self.id}: {error}") from None
+        except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
+            # Jinja and Python each give up on too many brackets in their own way.
+            raise RuleError(f"rule {self.id}: it cannot be compiled: {type(error).__name__}: {error}") from None
 
     def ask(self, values: t.Mapping[str, t.Any]) -> t.Iterator[str]:
         """The evidence of each finding. An item that lacks a value is passed over.
@@ -154,6 +157,8 @@ def parse(text: str, source: str) -> list[dict[str, t.Any]]:
         rows = yaml.safe_load(text) or []
     except yaml.YAMLError as error:
         raise RuleError(f"{source}: {error}") from None
+    except RecursionError:
+        raise RuleError(f"{source}: it is nested too deep") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
         raise RuleError(f"{source}: a file of rules is a list of mappings, each with an id")
     seen: set[str] = set()

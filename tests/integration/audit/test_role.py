@@ -434,6 +434,10 @@ REFUSED: list[tuple[dict[str, t.Any], str]] = [
     ({"audit_namespaces": "a, b"}, "audit_namespaces is ['a', ' b']"),
     ({"audit_namespaces": ["a\n"]}, "audit_namespaces is"),
     ({"audit_namespaces": ["a/b"]}, "audit_namespaces is ['a/b']: give names or shell patterns"),
+    ({"audit_table_high_percent": -5}, "audit_table_high_percent of the role): it is -5"),
+    ({"audit_ipvs_schedulers": 5}, "audit_ipvs_schedulers of the role): 5 is no list of names"),
+    ({"audit_compare": ["a"]}, "audit_compare is ['a']: give the name of one file"),
+    ({"audit_title": ["a"]}, "audit_title is ['a']: give text"),
     ({"audit_namespaces": [{"a": 1}]}, "audit_namespaces is [{'a': 1}]"),
 ]
 
@@ -447,6 +451,14 @@ def test_a_variable_that_is_wrong_is_refused_before_any_host_is_asked(variables:
     assert said.replace("FOLDER", folder) in done.stdout + done.stderr
     assert "Gather the facts" not in done.stdout
     assert not fleet.dest.exists()
+
+
+def test_two_places_are_refused_by_the_name_of_the_option(fleet: Fleet) -> None:
+    fleet.local("host")
+    done = fleet.audit("-e", '{"audit_dest": ["a", "b"]}')
+    assert done.returncode != 0
+    assert "audit_dest is ['a', 'b']: give the name of one folder" in done.stdout + done.stderr
+    assert "Gather the facts" not in done.stdout
 
 
 @pytest.mark.parametrize("dest", ["", "inventory.yml", "inventory.yml/below"])

@@ -370,6 +370,7 @@ def test_an_earlier_report_that_is_refused(text: str | bytes, why: str, audit: A
     assert said.endswith(("name a report.json that this audit wrote", "save it as such"))
 
 
+NAMES = "is no list of names; lists and mappings are given as JSON, as in -e '{\"NAME\": ...}'"
 NUMBER = "is no number; lists and mappings are given as JSON, as in -e '{\"NAME\": ...}'"
 # Options, in which FOLDER is one that is there.
 REFUSED: list[tuple[dict[str, t.Any], str]] = [
@@ -394,7 +395,16 @@ REFUSED: list[tuple[dict[str, t.Any], str]] = [
     ({"thresholds": {"drop_per_hour": True}}, f"thresholds.drop_per_hour (audit_drop_per_hour of the role): True {NUMBER}"),
     ({"thresholds": {"drop_per_hour": float("nan")}}, f"thresholds.drop_per_hour (audit_drop_per_hour of the role): nan {NUMBER}"),
     ({"thresholds": {"drop_per_hour": "inf"}}, f"thresholds.drop_per_hour (audit_drop_per_hour of the role): 'inf' {NUMBER}"),
-    ({"thresholds": {"ipvs_schedulers": "rr,wrr"}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): 'rr,wrr' {NUMBER}"),
+    ({"thresholds": {"ipvs_schedulers": "rr,wrr"}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): 'rr,wrr' {NAMES}"),
+    ({"thresholds": {"ipvs_schedulers": 5}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): 5 {NAMES}"),
+    ({"thresholds": {"ipvs_schedulers": ["rr", 5]}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): ['rr', 5] {NAMES}"),
+    ({"thresholds": {"ipvs_schedulers": [""]}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): [''] {NAMES}"),
+    ({"thresholds": {"table_high_percent": -5}}, "thresholds.table_high_percent (audit_table_high_percent of the role): it is -5; give 0 or more"),
+    ({"thresholds": {"timeout_factor": "-1"}}, "thresholds.timeout_factor (audit_timeout_factor of the role): it is -1; give 0 or more"),
+    (
+        {"thresholds": {"timeout_defaults": {"udp_timeout": -0.5}}},
+        "thresholds.timeout_defaults.udp_timeout (audit_timeout_defaults.udp_timeout of the role): it is -0.5; give 0 or more",
+    ),
     ({"thresholds": {"list": [float("inf")]}}, f"thresholds.list (audit_list of the role): inf {NUMBER}"),
     (
         {"thresholds": {"timeout_defaults": {"udp_timeout": "soon"}}},

@@ -297,6 +297,10 @@ SHAPES: list[tuple[str, t.Any, str]] = [
     ("conntrack.unknown", [{"deep": float("nan")}], "facts.conntrack.unknown[0].deep is no finite number"),
     ("unknown", [[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]], "facts.unknown[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0] is nested too deep"),
     ("kernel_audit", {}, "facts.kernel_audit lacks kernel"),
+    ("kernel_audit.kernel", "x" * 16385, "facts.kernel_audit.kernel has 16385 characters, more than 16384"),
+    ("unknown", [0] * 65537, "facts.unknown has 65537 items, more than 65536"),
+    ("conntrack.statistics", dict.fromkeys(map(str, range(1025)), 0), "facts.conntrack.statistics has 1025 keys, more than 1024"),
+    ("conntrack.statistics", {"x" * 16385: 0}, "facts.conntrack.statistics has a key of 16385 characters"),
     (
         "conntrack.capabilities.zone_filter",
         "**x**",
@@ -344,6 +348,13 @@ def test_what_a_kernel_can_hold_is_audited(path: str, value: t.Any, facts: dict[
     target[last] = value
     (one,) = build({"host": {"ansible_facts": facts}})["hosts"]
     assert (one["status"], one["rule_errors"]) == ("audited", [])
+
+
+@pytest.mark.parametrize("most, status", [(0, "failed"), (1, "audited"), (None, "audited")])
+def test_more_namespaces_than_were_asked_for(most: int | None, status: str, facts: dict[str, t.Any], build: Build) -> None:
+    (one,) = build({"host": {"ansible_facts": facts}}, most=most)["hosts"]
+    assert one["status"] == status
+    assert ("has 1 items, more than audit_namespaces_limit, which is 0" in one["reason"]) is (status == "failed")
 
 
 def test_what_a_rule_cannot_compare_is_told_and_harms_nothing(facts: dict[str, t.Any], build: Build) -> None:

@@ -159,6 +159,9 @@ GOOD = {"id": "mine", "severity": "low", "title": "T", "applies": "true", "evide
         ({"id": "mine", "severity": "low"}, "title is missing, applies is missing, evidence is missing"),
         (dict(GOOD, applies="1 +"), "rule mine"),
         (dict(GOOD, evidence="{{ open"), "rule mine"),
+        (dict(GOOD, applies="(" * 5000 + "1" + ")" * 5000), "rule mine: it cannot be compiled: RecursionError"),
+        (dict(GOOD, each="[" * 150 + "]" * 150), "rule mine: it cannot be compiled: "),
+        (dict(GOOD, evidence="{{ " + "not " * 5000 + "1 }}"), "rule mine: it cannot be compiled: RecursionError"),
     ],
 )
 def test_a_rule_that_is_none(row: dict[str, t.Any], why: str) -> None:
@@ -166,7 +169,7 @@ def test_a_rule_that_is_none(row: dict[str, t.Any], why: str) -> None:
         rules.compiled([row])
 
 
-@pytest.mark.parametrize("text", ["a: b", "- text", "[", "- title: no id"])
+@pytest.mark.parametrize("text", ["a: b", "- text", "[", "- title: no id", "[" * 5000])
 def test_a_file_that_is_none(text: str) -> None:
     with pytest.raises(rules.RuleError, match="mine.yml"):
         rules.parse(text, "mine.yml")
