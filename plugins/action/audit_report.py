@@ -18,6 +18,7 @@ from ansible_collections.netstate.kernel.plugins.plugin_utils._audit import rend
 
 _OPTIONS = dict(
     hosts=dict(type="list", elements="str", required=True),
+    asked=dict(type="list", elements="str"),
     results=dict(type="list", elements="str", default=["audit_gathered"]),
     dest=dict(type="path", required=True),
     formats=dict(type="list", elements="str", choices=list(render.FORMATS), default=list(render.FORMATS)),
@@ -27,9 +28,12 @@ _OPTIONS = dict(
     templates=dict(type="path", required=True),
     compare=dict(type="path"),
     title=dict(type="str", default="Fleet audit"),
+    namespaces_limit=dict(type="int"),
     fail_on=dict(type="str", choices=["never", *rules.SEVERITIES], default="never"),
     check_only=dict(type="bool", default=False),
 )
+_LISTS = ("ipvs_schedulers",)  # of the thresholds
+_AS_JSON = "lists and mappings are given as JSON, as in -e '{\"NAME\": ...}'"
 # As the users of the role know them; a threshold is audit_ and its name.
 _OF_ROLE = dict(dest="audit_dest", formats="audit_formats", rules="audit_rules_files", disabled="audit_rules_disabled", compare="audit_compare")
 
@@ -58,8 +62,10 @@ class ActionModule(ActionBase):
         if options["check_only"]:
             return {"changed": False}
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        results = {str(host): _result(task_vars["hostvars"], host, options["results"]) for host in options["hosts"]}
-        whole = report.built(results, ready, thresholds, now, earlier, options["title"])
+        # A host that left the play before may hold what an earlier use of the role registered.
+        asked = frozenset(options["hosts"] if options.get("asked") is None else options["asked"])
+        results = {str(host): _result(task_vars["hostvars"], host, options["results"]) if host in asked else None for host in options["hosts"]}
+        whole = report.built(results, ready, thresholds, now, earlier, options["title"], most=options.get("namespaces_limit"))
         for kind, template in templates.items():
             text = render.rendered(whole, template, kind)
             if not self._task.check_mode:
@@ -134,19 +140,20 @@ def _read(option: str, path: str) -> str:
 
 
 def _result(hostvars: t.Any, host: str, names: t.Sequence[str]) -> t.Any:
-    """The result that brought facts, else the first that is there."""
+    """The first result, or where that failed the next. Each is tried only after the one before it failed: others are of an earlier use of the role."""
     try:
         variables = hostvars.get(host) or {}
-        kept = (variables.get(name) for name in names)
-        found = [result for result in kept if isinstance(result, t.Mapping) and not result.get("skipped")]
-        return _plain(next((result for result in found if "kernel_audit" in _facts(result)), found[0] if found else None))
+        found = None
+        for name in names:
+            result = variables.get(name)
+            if not isinstance(result, t.Mapping) or result.get("skipped"):
+                break
+            found = result
+            if result.get("unreachable") or not result.get("failed"):
+                break
+        return _plain(found)
     except Exception as error:  # pylint: disable=broad-except  # ansible-core itself fails to read what is nested a few hundred deep
         return {"msg": f"what it returned cannot be read: {type(error).__name__}: {error}"}
-
-
-def _facts(result: t.Mapping[str, t.Any]) -> t.Mapping[str, t.Any]:
-    facts = result.get("ansible_facts")
-    return facts if isinstance(facts, t.Mapping) else {}
 
 
 def _plain(value: t.Any) -> t.Any:
@@ -179,7 +186,13 @@ def _replace(path: str, text: str) -> None:
 
 def _numbers(option: str, values: dict[str, t.Any]) -> dict[str, t.Any]:
     """The thresholds with numbers for their texts, as which ``-e name=value`` gives them."""
-    return {name: _number(f"{option}.{name}", value) for name, value in values.items()}
+    return {name: _names(f"{option}.{name}", value) if name in _LISTS else _number(f"{option}.{name}", value) for name, value in values.items()}
+
+
+def _names(option: str, value: t.Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+        raise _refused(option, f"{value!r} is no list of names; {_AS_JSON}")
+    return value
 
 
 def _number(option: str, value: t.Any) -> t.Any:
@@ -193,7 +206,9 @@ def _number(option: str, value: t.Any) -> t.Any:
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
-        raise _refused(option, f"{value!r} is no number; lists and mappings are given as JSON, as in -e '{{\"NAME\": ...}}'")
+        raise _refused(option, f"{value!r} is no number; {_AS_JSON}")
+    if number < 0:
+        raise _refused(option, f"it is {number}; give 0 or more")
     return number
 
 

@@ -34,6 +34,9 @@ def whole() -> dict[str, t.Any]:
     results = synthetic_fleet.results(150)
     first = next(result for result in results.values() if "ansible_facts" in result)
     first["ansible_facts"]["kernel_audit"]["kernel"] = HOSTILE
+    long, odd = [result["ansible_facts"] for result in results.values() if "ansible_facts" in result][1:3]
+    long["kernel_audit"]["kernel"] = "x" * 300
+    odd["netlink_sockets"]["openvswitch"] = [dict(synthetic_fleet.switch(5, "per_port"), upcall_mode="unknown")]
     return report.built(results, ready, synthetic_fleet.THRESHOLDS, "2026-11-30T12:00:00Z", None, "Fleet audit", True)
 
 
@@ -115,6 +118,25 @@ def test_severities(page: chromium.Page, whole: dict[str, t.Any]) -> None:
 def test_a_rule_leads_to_its_hosts(page: chromium.Page, whole: dict[str, t.Any]) -> None:
     page.value("document.querySelector('a[data-rule=host-unreachable]').click(); new Promise(r => setTimeout(r, 400))")
     assert page.value(VISIBLE) == whole["summary"]["statuses"]["unreachable"] > 0
+
+
+def test_a_rule_leads_to_no_others(page: chromium.Page, whole: dict[str, t.Any]) -> None:
+    """Not to those of a rule whose name begins alike, and to all of its own whatever was ticked."""
+    page.value(CLICKED % "critical")
+    page.value("document.querySelector('a[data-rule=ovs-mode]').click(); new Promise(r => setTimeout(r, 400))")
+    hosts = next(rule["hosts"] for rule in whole["rules"] if rule["id"] == "ovs-mode")
+    assert page.value(VISIBLE) == hosts > 0
+    assert page.value("document.querySelectorAll('input[data-severity]:checked').length") == 0
+    page.value(TYPED % "ovs-mode")
+    assert page.value(VISIBLE) > hosts
+    page.value(TYPED % "")
+    assert page.value(VISIBLE) == 150
+
+
+def test_a_histogram_is_coloured_by_the_thresholds(page: chromium.Page) -> None:
+    """Above 80 and 95 percent here, so that the step from 90 on is not critical as a whole."""
+    colours = page.value("Array.from(document.querySelectorAll('.charts svg')[0].querySelectorAll('rect')).map(r => r.className.baseVal)")
+    assert colours == ["plain"] * 8 + ["high"] * 2
 
 
 def test_a_host_opens(page: chromium.Page) -> None:

@@ -23,23 +23,29 @@ EARLIER = {
             "capabilities!": {},
             "table!": Maybe({"used_percent": Maybe(NUMBER)}),
             "statistics!": _STATISTICS,
-            "namespaces!": [{"name!": TEXT, "statistics!": _STATISTICS}],
+            "namespaces!": [{"name!": TEXT, "statistics!": _STATISTICS, "not_judged": [TEXT]}],
             "findings!": [_FINDING],
+            "not_judged!": [TEXT],
+            "rule_errors!": [TEXT],
         }
     ],
+    "rules!": [{"id!": TEXT}],
 }
 _PERCENT = 10.0  # a change of the table's use that is worth a line
 
 Host = t.Mapping[str, t.Any]
 
 
-def compared(earlier: Host, before: t.Mapping[str, Host], hosts: t.Sequence[Host]) -> dict[str, t.Any]:
+def compared(earlier: Host, before: t.Mapping[str, Host], hosts: t.Sequence[Host], rules: t.Collection[str]) -> dict[str, t.Any]:
     """Hosts that came and went, and for each other host what is different.
 
-    Findings of a host that could not be audited, now or then, are neither new nor resolved: nothing is known of them.
+    A finding is resolved where its rule was judged now, and new where it was judged then. Of others nothing is known, and nothing said.
+
+    :param rules: ids of the rules of now
     """
     now = {one["name"]: one for one in hosts}
-    changed = [row for row in (_changes(before[name], now[name]) for name in now if name in before) if row]
+    judged = {row["id"] for row in earlier["rules"]}, frozenset(rules)
+    changed = [row for row in (_changes(before[name], now[name], *judged) for name in now if name in before) if row]
     return {
         "since": earlier["generated_at"],
         "added": [name for name in now if name not in before],
@@ -51,7 +57,7 @@ def compared(earlier: Host, before: t.Mapping[str, Host], hosts: t.Sequence[Host
     }
 
 
-def _changes(then: Host, now: Host) -> dict[str, t.Any] | None:
+def _changes(then: Host, now: Host, rules_then: t.Collection[str], rules_now: t.Collection[str]) -> dict[str, t.Any] | None:
     row = {
         "name": now["name"],
         "status": _pair(then["status"], now["status"]),
@@ -67,14 +73,23 @@ def _changes(then: Host, now: Host) -> dict[str, t.Any] | None:
     }
     was, are = _findings(then), _findings(now)
     if _known(now):
-        row["findings_resolved"] = [finding for key, finding in was.items() if key not in are]
+        row["findings_resolved"] = [finding for key, finding in was.items() if key not in are and _judged(now, rules_now, *key)]
     if _known(then) or not _known(now):
-        row["findings_new"] = [finding for key, finding in are.items() if key not in was]
+        row["findings_new"] = [finding for key, finding in are.items() if key not in was and _judged(then, rules_then, *key)]
     return row if any(value for name, value in row.items() if name != "name") else None
 
 
 def _known(host: Host) -> bool:
     return host["status"] in ("audited", "partial")
+
+
+def _judged(host: Host, rules: t.Collection[str], rule: str, space: str) -> bool:
+    """Whether that rule came to a verdict on the host, in that namespace."""
+    if rule not in rules or any(error.startswith(f"rule {rule}: ") for error in host["rule_errors"]):
+        return False
+    if not space:
+        return rule not in host["not_judged"]
+    return any(one["name"] == space and rule not in one.get("not_judged", ()) for one in host["namespaces"])
 
 
 def _findings(host: Host) -> dict[tuple[str, str], dict[str, t.Any]]:

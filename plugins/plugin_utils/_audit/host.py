@@ -16,16 +16,18 @@ AUDITED, PARTIAL, UNREACHABLE, FAILED = "audited", "partial", "unreachable", "fa
 STATUSES = (AUDITED, PARTIAL, FAILED, UNREACHABLE)
 PARTS = ("conntrack", "ipvs", "netlink_sockets")
 
+_NOT_THERE = ("not_loaded", "not_built", "absent")
 _LONGEST_REASON = 400
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 # Values that describe the host or the moment, not how a namespace was set.
 _NOT_SETTINGS = frozenset(["nf_conntrack_count", "nf_conntrack_max", "nf_conntrack_buckets", "nf_conntrack_expect_max"])
 
 
-def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
+def status_of(result: t.Mapping[str, t.Any] | None, most: int | None = None) -> tuple[str, str]:
     """How the audit went on a host, and why not better.
 
     :param result: what the task that gathered returned; ``None`` when it did not run
+    :param most: namespaces that it was asked for
     """
     if not result:
         return FAILED, "the host was not asked: it failed or was skipped before"
@@ -37,17 +39,40 @@ def status_of(result: t.Mapping[str, t.Any] | None) -> tuple[str, str]:
         # A shell that found no interpreter tells it in what it printed.
         printed = " ".join(str(result.get(name) or "") for name in ("module_stderr", "module_stdout"))
         return FAILED, _cleaned(f"{said} {printed}" if said else printed) or "no facts came back"
-    fault = shape.fault(facts, shape.FACTS, "facts")
+    fault = _too_many(facts["kernel_audit"], most) or shape.fault(facts, shape.FACTS, "facts")
     if fault:
         return FAILED, _cleaned(f"it returned no facts of this audit: {fault}")
-    audit = facts["kernel_audit"]
-    reasons = {name: problem["text"] for name, problem in sorted(audit["problems"].items())}
-    reasons.update((name, facts[name].get("reason_text")) for name in PARTS if (facts.get(name) or {}).get("reason") == "not_permitted")
-    parts: dict[t.Any, list[str]] = {}
-    for name, text in reasons.items():
-        parts.setdefault(text, []).append(name)
+    parts: dict[str, list[str]] = {}
+    for name, problem in missing(facts).items():
+        parts.setdefault(problem["text"], []).append(name)
     shown = "; ".join(f"{', '.join(names)}: {text}" for text, names in parts.items())
     return (PARTIAL, _cleaned(shown)) if shown else (AUDITED, "")
+
+
+def _too_many(audit: t.Any, most: int | None) -> str | None:
+    spaces = audit.get("namespaces") if isinstance(audit, dict) else None
+    if most is None or not isinstance(spaces, list) or len(spaces) <= most:
+        return None
+    return f"facts.kernel_audit.namespaces has {len(spaces)} items, more than audit_namespaces_limit, which is {most}"
+
+
+def missing(facts: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
+    """The parts that were not read, or not whole, each with ``reason`` and ``text``. What the kernel does not have is not missing."""
+    found = dict(sorted(facts["kernel_audit"]["problems"].items()))
+    for name in PARTS:
+        part = facts.get(name) or {}
+        reason = part.get("reason")
+        if reason == "not_permitted" or (part.get("available") is False and reason not in _NOT_THERE and name not in found):
+            found[name] = {"reason": reason, "text": part.get("reason_text") or "it could not be read"}
+    totals = (facts.get("netlink_sockets") or {}).get("totals") or {}
+    unseen, unread = totals.get("unmatched"), totals.get("unreadable_processes")
+    # Some processes are hidden from root too; that matters where they hold sockets.
+    if unseen and unread and "netlink_sockets" not in found:
+        found["netlink_sockets"] = {
+            "reason": "not_permitted",
+            "text": f"{unread} processes may not be looked into, {unseen} sockets have no owner that was seen",
+        }
+    return found
 
 
 def _cleaned(text: t.Any) -> str:
@@ -58,23 +83,34 @@ def _cleaned(text: t.Any) -> str:
 
 
 def judged(
-    name: str, result: t.Mapping[str, t.Any] | None, rules: t.Sequence[Rule], thresholds: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None
+    name: str,
+    result: t.Mapping[str, t.Any] | None,
+    rules: t.Sequence[Rule],
+    thresholds: t.Mapping[str, t.Any],
+    earlier: t.Mapping[str, t.Any] | None,
+    most: int | None = None,
 ) -> dict[str, t.Any]:
     """The host as in the report. What goes wrong with what it returned is told of it, and of no other.
 
     :param earlier: the same host in an earlier report
+    :param most: namespaces that it was asked for
     """
     try:
-        return _judged(name, result, rules, thresholds, earlier)
+        return _judged(name, result, rules, thresholds, earlier, most)
     except Exception as error:  # pylint: disable=broad-except  # a host that was taken over may think of what the shape does not
         said = {"msg": f"what it returned cannot be judged: {type(error).__name__}: {error}"}
         return _judged(name, said, rules, thresholds, None)
 
 
 def _judged(
-    name: str, result: t.Mapping[str, t.Any] | None, rules: t.Sequence[Rule], thresholds: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None
+    name: str,
+    result: t.Mapping[str, t.Any] | None,
+    rules: t.Sequence[Rule],
+    thresholds: t.Mapping[str, t.Any],
+    earlier: t.Mapping[str, t.Any] | None,
+    most: int | None = None,
 ) -> dict[str, t.Any]:
-    status, reason = status_of(result)
+    status, reason = status_of(result, most)
     facts = dict(result["ansible_facts"]) if result and status in (AUDITED, PARTIAL) else {}
     audit = facts.get("kernel_audit") or {}
     host = {"name": name, "status": status, "reason": reason}
@@ -95,6 +131,7 @@ def _judged(
                 "table": (space.get("conntrack") or {}).get("table"),
                 "statistics": (space.get("conntrack") or {}).get("statistics"),
                 "problems": space["problems"],
+                "not_judged": unjudged.get(space["name"], []),
             }
             for space in audit.get("namespaces") or []
         ],
@@ -103,7 +140,7 @@ def _judged(
         "processes": ((facts.get("netlink_sockets") or {}).get("processes") or [])[:5],
         "openvswitch": (facts.get("netlink_sockets") or {}).get("openvswitch") or [],
         "findings": findings,
-        "not_judged": unjudged,
+        "not_judged": unjudged.get("", []),
         "rule_errors": errors,
     }
 
@@ -140,21 +177,32 @@ def _ipvs(ipvs: t.Mapping[str, t.Any]) -> str | None:
 
 
 def rates(statistics: t.Mapping[str, t.Any], uptime: t.Any, before: t.Mapping[str, t.Any] | None, seconds: float | None) -> tuple[dict[str, float], str]:
-    """Events an hour by counter, and over what time.
+    """Events an hour by counter, and over what time. Of less than an hour, the number itself: a minute of bad luck is no rate."""
+    gained, span, over = _gained(statistics, uptime, before, seconds)
+    return {name: round(value / max(span / 3600.0, 1.0), 1) for name, value in gained.items()}, over
+
+
+def rates_told(statistics: t.Mapping[str, t.Any], uptime: t.Any, before: t.Mapping[str, t.Any] | None, seconds: float | None) -> dict[str, str]:
+    """The same in words, of less than an hour with the time."""
+    gained, span, over = _gained(statistics, uptime, before, seconds)
+    if span >= 3600:
+        return {name: f"{round(value / (span / 3600.0), 1)} an hour {over}" for name, value in gained.items()}
+    number, unit = (round(span / 60), "minute") if span >= 60 else (max(round(span), 1), "second")
+    return {name: f"{value} in {number} {unit}{'' if number == 1 else 's'}, {over}" for name, value in gained.items()}
+
+
+def _gained(
+    statistics: t.Mapping[str, t.Any], uptime: t.Any, before: t.Mapping[str, t.Any] | None, seconds: float | None
+) -> tuple[dict[str, t.Any], float, str]:
+    """Events by counter, in how many seconds, and since when.
 
     Since an earlier report, if the host ran all the time since and no counter went back; else since the kernel's start.
     """
     if before and seconds and uptime and uptime > seconds > 0 and all(statistics.get(name, 0) >= value for name, value in before.items()):
-        gained = {name: value - before.get(name, 0) for name, value in statistics.items()}
-        return _hourly(gained, seconds), "since the earlier report"
+        return {name: value - before.get(name, 0) for name, value in statistics.items()}, seconds, "since the earlier report"
     if not uptime:
-        return {}, ""
-    return _hourly(statistics, uptime), "since the kernel started"
-
-
-def _hourly(counters: t.Mapping[str, t.Any], seconds: float) -> dict[str, float]:
-    # Of less than an hour, the number itself: a minute of bad luck is no rate.
-    return {name: round(value / max(seconds / 3600.0, 1.0), 1) for name, value in counters.items()}
+        return {}, 0.0, ""
+    return dict(statistics), uptime, "since the kernel started"
 
 
 def _elapsed(now: t.Any, then: t.Any) -> float | None:
@@ -176,7 +224,9 @@ def _spaces(facts: t.Mapping[str, t.Any], earlier: t.Mapping[str, t.Any] | None)
         values = {name: space[name] for name in ("conntrack", "ipvs") if name in space}
         then = (before if space is own else before_spaces.get(space["name"], {})).get("statistics")
         statistics = (space.get("conntrack") or {}).get("statistics") or {}
-        values["rates"], values["rates_over"] = rates(statistics, audit.get("uptime_seconds"), then, seconds)
+        times = (audit.get("uptime_seconds"), then, seconds)
+        values["rates"], values["rates_over"] = rates(statistics, *times)
+        values["rates_told"] = rates_told(statistics, *times)
         values["space"] = space["name"]
         values["differing"] = [] if space is own else _differing(settings, (space.get("conntrack") or {}).get("settings") or {})
         yield values
@@ -200,16 +250,18 @@ def _findings(
     rules: t.Sequence[Rule],
     thresholds: t.Mapping[str, t.Any],
     earlier: t.Mapping[str, t.Any] | None,
-) -> tuple[list[dict[str, t.Any]], list[str], list[str]]:
+) -> tuple[list[dict[str, t.Any]], dict[str, list[str]], list[str]]:
+    """Findings, rules that lacked a value by namespace, and rules that are wrong."""
     shared: dict[str, t.Any] = {"host": host, "thresholds": thresholds, "own": facts}
     if "kernel_audit" in facts:
         shared["audit"] = facts["kernel_audit"]
+        shared["missing"] = missing(facts)
     if "netlink_sockets" in facts:
         shared["netlink_sockets"] = facts["netlink_sockets"]
     shared.update(_entries(facts))
     spaces = [dict(shared, **values) for values in _spaces(facts, earlier)]
     findings: list[dict[str, t.Any]] = []
-    unjudged: list[str] = []
+    unjudged: dict[str, list[str]] = {}
     errors: list[str] = []
     for rule in rules:
         for values in spaces if rule.per == "space" else spaces[:1]:
@@ -217,8 +269,7 @@ def _findings(
                 for evidence in rule.ask(values):
                     findings.append({"id": rule.id, "severity": rule.severity, "space": values["space"], "evidence": evidence})
             except NotJudged:
-                if not values["space"]:
-                    unjudged.append(rule.id)
+                unjudged.setdefault(values["space"], []).append(rule.id)
             except RuleError as error:
                 errors.append(_cleaned(error))
     return findings, unjudged, errors

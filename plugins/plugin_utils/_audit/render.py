@@ -16,7 +16,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 # A spreadsheet takes a cell that starts with one of these as a formula. Which characters in front do not stop it (spaces, line breaks, controls, marks
 # that are not seen), each program decides for itself: so those before the first letter or digit, in any of their forms (full width, small).
 _FORMULA = re.compile(r"\W*?[=+\-\u2212@\t]")
+# Where another separator than the comma is set, a cell starts after that too.
+_FORMULA_INSIDE = re.compile("([;|\\t])(?=[^\\w;|\\t]*?[=+\\-@\u2212\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207a-\u207c\u208a-\u208c])")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$^:])")
+
+# Terminals obey controls, and marks of direction show text in another order than it has.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 FORMATS = ("html", "json", "csv", "md")
 
@@ -64,12 +70,15 @@ def cell(value: t.Any) -> str:
     text = re.sub(r"[\x00-\x08\x0a-\x1f\x7f]", " ", str(value))
     if not isinstance(value, (int, float)) and _FORMULA.match(unicodedata.normalize("NFKC", text)):
         text = "'" + text
+    if not isinstance(value, (int, float)):
+        text = _FORMULA_INSIDE.sub(r"\1'", text)
     return '"' + text.replace('"', '""') + '"' if re.search(r"[\",;'\s]", text) else text
 
 
 def markdown(value: t.Any) -> str:
-    """Text in Markdown, on one line, without meaning to it."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(str(value).split()))
+    """Text in Markdown, on one line, without meaning to it or to a terminal."""
+    plain = _DIRECTIONS.sub("", _CONTROLS.sub(" ", str(value)))
+    return _MARKDOWN.sub(r"\\\1", " ".join(plain.split()))
 
 
 def json_text(value: t.Any) -> str:

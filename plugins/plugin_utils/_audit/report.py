@@ -33,16 +33,18 @@ def built(
     earlier: t.Mapping[str, t.Any] | None = None,
     title: str = "",
     synthetic: bool = False,
+    most: int | None = None,
 ) -> dict[str, t.Any]:
     """The report.
 
     :param results: host to what its task returned; ``None`` for one that did not run
     :param earlier: an earlier report
     :param synthetic: whether the results were made up, for measurements and examples
+    :param most: namespaces that a host was asked for; one that returns more has failed
     :raises ReportError: for an earlier report that is none
     """
     before = hosts_of(earlier) if earlier is not None else {}
-    hosts = [host.judged(name, results[name], rules, thresholds, before.get(name)) for name in sorted(results, key=_natural)]
+    hosts = [host.judged(name, results[name], rules, thresholds, before.get(name), most) for name in sorted(results, key=_natural)]
     return {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
@@ -54,7 +56,7 @@ def built(
         "distributions": distributions(hosts),
         "rules": [_told(rule, hosts) for rule in rules],
         "hosts": hosts,
-        "comparison": None if earlier is None else comparison.compared(earlier, before, hosts),
+        "comparison": None if earlier is None else comparison.compared(earlier, before, hosts, [rule.id for rule in rules]),
     }
 
 

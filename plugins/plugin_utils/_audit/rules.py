@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 import yaml
-from jinja2 import ChainableUndefined, TemplateError, Undefined, UndefinedError
+from jinja2 import StrictUndefined, TemplateError, Undefined, UndefinedError, nodes
+from jinja2.compiler import CodeGenerator
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
@@ -32,8 +34,50 @@ class NotJudged(Exception):
     """A value that the rule needs was not gathered."""
 
 
+class _Undefined(StrictUndefined):
+    """A value that was not gathered. What is in it was not gathered either; any other use but ``default`` and ``is defined`` raises."""
+
+    def __getattr__(self, name: str) -> _Undefined:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __getitem__(self, key: t.Any) -> _Undefined:
+        return self
+
+
+def _given(value: t.Any) -> t.Any:
+    if isinstance(value, Undefined):
+        bool(value)  # raises, and names what is missing
+    return value
+
+
+class _Code(CodeGenerator):
+    """Looks at both sides of each comparison: Python asks neither for ``missing in []``."""
+
+    def visit_Template(self, node: nodes.Template, frame: t.Any = None) -> None:
+        for compare in list(node.find_all(nodes.Compare)):
+            for place in (compare, *compare.ops):
+                place.expr = nodes.Filter(place.expr, "given", [], [], None, None, lineno=compare.lineno)
+        super().visit_Template(node, frame)
+
+
+def _strict(test: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
+    """A test that takes no value which is missing, as ``none`` and ``false`` would without a word."""
+
+    @functools.wraps(test)  # keeps the mark of those that are handed the environment
+    def asked(*values: t.Any, **named: t.Any) -> t.Any:
+        return test(*map(_given, values), **named)
+
+    return asked
+
+
 def _environment() -> ImmutableSandboxedEnvironment:
-    return ImmutableSandboxedEnvironment(undefined=ChainableUndefined)
+    environment = ImmutableSandboxedEnvironment(undefined=_Undefined)
+    environment.code_generator_class = _Code
+    environment.filters["given"] = _given
+    environment.tests.update({name: _strict(test) for name, test in environment.tests.items() if name not in ("defined", "undefined")})
+    return environment
 
 
 class Rule:
@@ -48,6 +92,9 @@ class Rule:
             self._evidence = environment.from_string(row["evidence"])
         except TemplateError as error:
             raise RuleError(f"rule {self.id}: {error}") from None
+        except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
+            # Jinja and Python each give up on too many brackets in their own way.
+            raise RuleError(f"rule {self.id}: it cannot be compiled: {type(error).__name__}: {error}") from None
 
     def ask(self, values: t.Mapping[str, t.Any]) -> t.Iterator[str]:
         """The evidence of each finding. An item that lacks a value is passed over.
@@ -60,7 +107,7 @@ class Rule:
             asked += 1
             scope = dict(values, item=item)
             try:
-                applies = self._value(self._applies, scope)
+                applies = self._value(lambda names: bool(self._applies(names)), scope)
                 evidence = self._value(self._evidence.render, scope)[:_LONGEST_EVIDENCE] if applies else None
             except NotJudged:
                 continue
@@ -110,6 +157,8 @@ def parse(text: str, source: str) -> list[dict[str, t.Any]]:
         rows = yaml.safe_load(text) or []
     except yaml.YAMLError as error:
         raise RuleError(f"{source}: {error}") from None
+    except RecursionError:
+        raise RuleError(f"{source}: it is nested too deep") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
         raise RuleError(f"{source}: a file of rules is a list of mappings, each with an id")
     seen: set[str] = set()

@@ -11,6 +11,8 @@ import typing as t
 # The kernel's counters have 64 bits and no sign, its settings at most 63 and one. What is beyond is made up, and no arithmetic and no JSON is safe of it.
 _MOST, _LEAST = 2**64 - 1, -(2**63)
 _DEEPEST = 16  # facts and reports are half as deep
+# Far beyond any host, and little enough to be looked at in no time.
+_LONGEST_TEXT, _LONGEST_LIST, _LARGEST_MAPPING = 2**14, 2**16, 2**10
 
 
 class Value(t.NamedTuple):
@@ -18,6 +20,12 @@ class Value(t.NamedTuple):
 
     types: tuple[type, ...]
     least: int = 0
+
+
+class OneOf(t.NamedTuple):
+    """One of these words."""
+
+    words: tuple[str, ...]
 
 
 class Maybe(t.NamedTuple):
@@ -50,9 +58,9 @@ _CONNTRACK = {
     "settings": {"*": _SETTING},
     "capabilities": {
         "zones": Maybe(FLAG),
-        "zone_filter": Maybe(TEXT),
+        "zone_filter": Maybe(OneOf(("exact", "ignored", "zone_zero_unsafe", "unsupported", "unknown"))),
         "status_filter": Maybe(FLAG),
-        "tuple_filter_ipv6": Maybe(TEXT),
+        "tuple_filter_ipv6": Maybe(OneOf(("right", "inverted", "ignored", "unsupported"))),
         "labels": Maybe(FLAG),
         "accounting": Maybe(FLAG),
         "helpers": {"*": TEXT},
@@ -84,7 +92,7 @@ _SWITCH = {
     "version": Maybe(TEXT),
     "ports": Maybe(COUNT),
     "handlers": COUNT,
-    "upcall_mode!": TEXT,
+    "upcall_mode!": OneOf(("per_cpu", "per_port", "per_port_and_handler", "none", "unknown")),
     "evidence!": TEXT,
     "problems": [TEXT],
     "soft_limit": Maybe(COUNT),
@@ -124,11 +132,15 @@ def fault(value: t.Any, shape: t.Any, path: str, room: int = _DEEPEST) -> str | 
         return f"{path} is nested too deep"
     if isinstance(shape, Maybe):
         return None if value is None else fault(value, shape.shape, path, room)
+    if isinstance(shape, OneOf):
+        return None if isinstance(value, str) and value in shape.words else f"{path} is none of {', '.join(shape.words)}"
     if isinstance(shape, dict) or (shape is None and isinstance(value, dict)):
         return _fault_of_mapping(value, shape or {}, path, room)
     if isinstance(shape, list) or (shape is None and isinstance(value, list)):
         if not isinstance(value, list):
             return f"{path} is no list"
+        if len(value) > _LONGEST_LIST:
+            return f"{path} has {len(value)} items, more than {_LONGEST_LIST}"
         inner = shape[0] if shape else None
         return next((found for found in (fault(one, inner, f"{path}[{number}]", room - 1) for number, one in enumerate(value)) if found), None)
     return _fault_of_value(value, shape or _ANY, path)
@@ -137,10 +149,14 @@ def fault(value: t.Any, shape: t.Any, path: str, room: int = _DEEPEST) -> str | 
 def _fault_of_mapping(value: t.Any, shape: dict[str, t.Any], path: str, room: int) -> str | None:
     if not isinstance(value, dict):
         return f"{path} is no mapping"
+    if len(value) > _LARGEST_MAPPING:
+        return f"{path} has {len(value)} keys, more than {_LARGEST_MAPPING}"
     missing = [name[:-1] for name in shape if name.endswith("!") and name[:-1] not in value]
     if missing:
         return f"{path} lacks {missing[0]}"
     for name, one in value.items():
+        if len(str(name)) > _LONGEST_TEXT:
+            return f"{path} has a key of {len(str(name))} characters"
         inner = shape.get(f"{name}!") or shape.get(name) or shape.get("*")
         found = fault(one, inner, f"{path}.{name}", room - 1)
         if found:
@@ -152,6 +168,8 @@ def _fault_of_value(value: t.Any, shape: Value, path: str) -> str | None:
     # A truth value is an int to Python.
     if not isinstance(value, shape.types) or (isinstance(value, bool) and bool not in shape.types):
         return f"{path} is of another type"
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return f"{path} has {len(value)} characters, more than {_LONGEST_TEXT}"
     if isinstance(value, float) and not math.isfinite(value):
         return f"{path} is no finite number"
     if isinstance(value, (int, float)) and not shape.least <= value <= _MOST:

@@ -48,12 +48,12 @@ class Fleet:
         path.write_text(answer)
         self.local(name, self.wrapper(name, "cat", str(path), "#"))
 
-    def audit(self, *arguments: str, **variables: t.Any) -> subprocess.CompletedProcess[str]:
+    def audit(self, *arguments: str, playbook: str = "playbooks/audit.yml", **variables: t.Any) -> subprocess.CompletedProcess[str]:
         inventory = self.folder / "inventory.yml"
         inventory.write_text(yaml.safe_dump({"all": {"hosts": self.hosts}}))
         extra = dict(variables, audit_dest=str(self.dest))
         return subprocess.run(
-            [str(Path(sys.executable).parent / "ansible-playbook"), "playbooks/audit.yml", "-i", str(inventory), "-e", json.dumps(extra), *arguments],
+            [str(Path(sys.executable).parent / "ansible-playbook"), playbook, "-i", str(inventory), "-e", json.dumps(extra), *arguments],
             cwd=str(CLONE),
             env=dict(os.environ, ANSIBLE_CONFIG=str(CLONE / "ansible.cfg"), LC_ALL="C.UTF-8", HOME=str(self.folder)),
             capture_output=True,
@@ -153,12 +153,40 @@ def _without_conntrack(fleet: Fleet) -> str:
     return fleet.wrapper("untracked", "unshare", "--mount", "sh", "-e", str(script), sys.executable)
 
 
-def test_becoming_root_is_refused(fleet: Fleet) -> None:
-    """What can be read without is read; here the user is root already."""
-    fleet.local("host", ansible_become_exe="/nonexistent/sudo", ansible_become_user="nobody")
-    done = fleet.audit()
+@pytest.mark.parametrize("inventory", [{}, {"ansible_become": True}, {"ansible_become": False}])
+@pytest.mark.parametrize("become, tries", [(True, 2), (False, 1)])
+def test_becoming_root_is_refused(inventory: dict[str, bool], become: bool, tries: int, fleet: Fleet) -> None:
+    """What can be read without is read, whatever the inventory says of becoming root; here the user is root already."""
+    fleet.local("host", ansible_become_exe="/nonexistent/sudo", ansible_become_user="nobody", **inventory)
+    done = fleet.audit(audit_become=become)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("TASK [netstate.kernel.audit : Gather") == tries, done.stdout
     assert fleet.host("host")["status"] == "audited"
+
+
+def test_a_host_that_left_the_play_is_told_as_not_asked(fleet: Fleet) -> None:
+    """Although the role asked it before, in the same play."""
+    fleet.local("stays")
+    fleet.local("goes")
+    use = {"ansible.builtin.include_role": {"name": "netstate.kernel.audit", "rolespec_validate": False}}
+    leave = {"ansible.builtin.fail": {}, "when": "inventory_hostname == 'goes'"}
+    play = fleet.folder / "play.yml"
+    play.write_text(yaml.safe_dump([{"hosts": "all", "gather_facts": False, "tasks": [use, leave, use]}]))
+    done = fleet.audit(playbook=str(play))
+    assert {one["name"]: one["status"] for one in fleet.report()["hosts"]} == {"stays": "audited", "goes": "failed"}, done.stdout
+    assert "was not asked" in fleet.host("goes")["reason"]
+
+
+def test_the_documentation_can_be_read() -> None:
+    """As ``ansible-doc`` reads it, of each role and each module."""
+    roles = [f"netstate.kernel.{path.parents[1].name}" for path in sorted((CLONE / "roles").glob("*/meta/argument_specs.yml"))]
+    modules = [f"netstate.kernel.{path.stem}" for path in sorted((CLONE / "plugins" / "modules").glob("[a-z]*.py"))]
+    environment = dict(os.environ, ANSIBLE_CONFIG=str(CLONE / "ansible.cfg"), LC_ALL="C.UTF-8")
+    for arguments in (["-t", "role", *roles], modules):
+        command = [str(Path(sys.executable).parent / "ansible-doc"), *arguments]
+        done = subprocess.run(command, cwd=str(CLONE), env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        assert all(name.rpartition(".")[2].upper() in done.stdout.upper() for name in arguments if "." in name)
 
 
 def test_namespaces(fleet: Fleet, netns: str) -> None:
@@ -326,7 +354,7 @@ def test_what_a_host_says_is_not_templated(fleet: Fleet) -> None:
                 "pyroute2": True,
             },
             "netlink_sockets": {"processes": "nonsense", "openvswitch": [], "totals": {}},
-            "conntrack": {"capabilities": {"zone_filter": "{{ 7 * 7 }}"}, "table": None},
+            "conntrack": {"capabilities": {"evidence": {"zone_filter": "{{ 7 * 7 }}"}}, "table": None},
         }
     }
     interpreter.write_text("#!/bin/sh\ncat >/dev/null\ncat <<'EOF'\n" + json.dumps(answer) + "\nEOF\n")
@@ -406,6 +434,10 @@ REFUSED: list[tuple[dict[str, t.Any], str]] = [
     ({"audit_namespaces": "a, b"}, "audit_namespaces is ['a', ' b']"),
     ({"audit_namespaces": ["a\n"]}, "audit_namespaces is"),
     ({"audit_namespaces": ["a/b"]}, "audit_namespaces is ['a/b']: give names or shell patterns"),
+    ({"audit_table_high_percent": -5}, "audit_table_high_percent of the role): it is -5"),
+    ({"audit_ipvs_schedulers": 5}, "audit_ipvs_schedulers of the role): 5 is no list of names"),
+    ({"audit_compare": ["a"]}, "audit_compare is ['a']: give the name of one file"),
+    ({"audit_title": ["a"]}, "audit_title is ['a']: give text"),
     ({"audit_namespaces": [{"a": 1}]}, "audit_namespaces is [{'a': 1}]"),
 ]
 
@@ -419,6 +451,14 @@ def test_a_variable_that_is_wrong_is_refused_before_any_host_is_asked(variables:
     assert said.replace("FOLDER", folder) in done.stdout + done.stderr
     assert "Gather the facts" not in done.stdout
     assert not fleet.dest.exists()
+
+
+def test_two_places_are_refused_by_the_name_of_the_option(fleet: Fleet) -> None:
+    fleet.local("host")
+    done = fleet.audit("-e", '{"audit_dest": ["a", "b"]}')
+    assert done.returncode != 0
+    assert "audit_dest is ['a', 'b']: give the name of one folder" in done.stdout + done.stderr
+    assert "Gather the facts" not in done.stdout
 
 
 @pytest.mark.parametrize("dest", ["", "inventory.yml", "inventory.yml/below"])

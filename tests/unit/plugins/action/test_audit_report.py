@@ -136,7 +136,7 @@ class Audit:
         self.dest = folder / "out"
         self.options: dict[str, t.Any] = dict(
             hosts=[],
-            results=["audit_second", "audit_first"],
+            results=["audit_first", "audit_second"],
             dest=str(self.dest),
             formats=["html", "json", "csv", "md"],
             rules=[str(RULES)],
@@ -241,6 +241,35 @@ def test_whatever_is_said(audit: Audit, alone: dict[str, t.Any], changes: list[t
     assert_only_they_are_harmed(audit, alone, odd)
 
 
+GOOD_RESULT: dict[str, t.Any] = {"ansible_facts": FACTS}
+REFUSED_ROOT: dict[str, t.Any] = {"failed": True, "msg": "sudo: no"}
+
+
+@pytest.mark.parametrize(
+    "first, second, asked, status",
+    [
+        (GOOD_RESULT, None, True, "partial"),  # these facts have a part that failed
+        (REFUSED_ROOT, GOOD_RESULT, True, "partial"),
+        (REFUSED_ROOT, {"failed": True, "msg": "no Python"}, True, "failed"),
+        (REFUSED_ROOT, {"unreachable": True, "msg": "gone"}, True, "unreachable"),
+        # The second one is left from an earlier use of the role in the same play.
+        ({"unreachable": True, "msg": "down"}, GOOD_RESULT, True, "unreachable"),
+        ({"skipped": True}, GOOD_RESULT, True, "failed"),
+        (None, GOOD_RESULT, True, "failed"),
+        # So are both of a host that left the play since.
+        (GOOD_RESULT, GOOD_RESULT, False, "failed"),
+    ],
+)
+def test_only_what_this_run_brought_is_taken(first: t.Any, second: t.Any, asked: bool, status: str, audit: Audit) -> None:
+    action = audit_report.ActionModule.__new__(audit_report.ActionModule)
+    action._task = types.SimpleNamespace(check_mode=False)
+    hostvars = {"web1": {name: result for name, result in (("audit_first", first), ("audit_second", second)) if result}}
+    action._told(dict(audit.options, hosts=["web1"], asked=["web1"] if asked else []), {"hostvars": hostvars})
+    (one,) = audit.report()["hosts"]
+    assert one["status"] == status
+    assert ("was not asked" in one["reason"]) is (not asked or not first or "skipped" in first)
+
+
 def test_what_the_shape_does_not_see_harms_that_host_alone(audit: Audit, alone: dict[str, t.Any], monkeypatch: pytest.MonkeyPatch) -> None:
     real = host.capabilities
 
@@ -299,8 +328,14 @@ def refused(audit: Audit, **options: t.Any) -> str:
     return said[0]
 
 
-EARLIER = {"schema": "netstate.kernel.audit", "schema_version": 1, "generated_at": "2026-11-30T12:00:00Z"}
-COMPARED = {"name": "a", "status": "audited", "kernel": None, "gathered_at": None, "capabilities": {}, "table": None, "statistics": None, "namespaces": []}
+EARLIER = {"schema": "netstate.kernel.audit", "schema_version": 1, "generated_at": "2026-11-30T12:00:00Z", "rules": []}
+COMPARED: dict[str, t.Any] = {
+    **dict.fromkeys(["kernel", "gathered_at", "table", "statistics"]),
+    **dict.fromkeys(["namespaces", "not_judged", "rule_errors"], []),
+    "name": "a",
+    "status": "audited",
+    "capabilities": {},
+}
 COMPARE_REFUSED: list[tuple[str | bytes, str]] = [
     (b"\xff", "it is no text in UTF-8 (invalid start byte at byte 0)"),
     ("", "Expecting value"),
@@ -335,6 +370,7 @@ def test_an_earlier_report_that_is_refused(text: str | bytes, why: str, audit: A
     assert said.endswith(("name a report.json that this audit wrote", "save it as such"))
 
 
+NAMES = "is no list of names; lists and mappings are given as JSON, as in -e '{\"NAME\": ...}'"
 NUMBER = "is no number; lists and mappings are given as JSON, as in -e '{\"NAME\": ...}'"
 # Options, in which FOLDER is one that is there.
 REFUSED: list[tuple[dict[str, t.Any], str]] = [
@@ -359,7 +395,16 @@ REFUSED: list[tuple[dict[str, t.Any], str]] = [
     ({"thresholds": {"drop_per_hour": True}}, f"thresholds.drop_per_hour (audit_drop_per_hour of the role): True {NUMBER}"),
     ({"thresholds": {"drop_per_hour": float("nan")}}, f"thresholds.drop_per_hour (audit_drop_per_hour of the role): nan {NUMBER}"),
     ({"thresholds": {"drop_per_hour": "inf"}}, f"thresholds.drop_per_hour (audit_drop_per_hour of the role): 'inf' {NUMBER}"),
-    ({"thresholds": {"ipvs_schedulers": "rr,wrr"}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): 'rr,wrr' {NUMBER}"),
+    ({"thresholds": {"ipvs_schedulers": "rr,wrr"}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): 'rr,wrr' {NAMES}"),
+    ({"thresholds": {"ipvs_schedulers": 5}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): 5 {NAMES}"),
+    ({"thresholds": {"ipvs_schedulers": ["rr", 5]}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): ['rr', 5] {NAMES}"),
+    ({"thresholds": {"ipvs_schedulers": [""]}}, f"thresholds.ipvs_schedulers (audit_ipvs_schedulers of the role): [''] {NAMES}"),
+    ({"thresholds": {"table_high_percent": -5}}, "thresholds.table_high_percent (audit_table_high_percent of the role): it is -5; give 0 or more"),
+    ({"thresholds": {"timeout_factor": "-1"}}, "thresholds.timeout_factor (audit_timeout_factor of the role): it is -1; give 0 or more"),
+    (
+        {"thresholds": {"timeout_defaults": {"udp_timeout": -0.5}}},
+        "thresholds.timeout_defaults.udp_timeout (audit_timeout_defaults.udp_timeout of the role): it is -0.5; give 0 or more",
+    ),
     ({"thresholds": {"list": [float("inf")]}}, f"thresholds.list (audit_list of the role): inf {NUMBER}"),
     (
         {"thresholds": {"timeout_defaults": {"udp_timeout": "soon"}}},

@@ -72,6 +72,35 @@ def test_markdown_has_nothing_of_html(hostile: dict[str, t.Any]) -> None:
     assert "<img" not in text.replace("\\<img", "")
 
 
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        ("a\x1b[31mb", "a \\[31mb"),
+        ("a\x07b\x00\x7f", "a b"),
+        ("a\x9b31mb\x85c", "a 31mb c"),
+        ("\u202eevil\u202c \u2066x\u2069 \u200f\u061cy", "evil x y"),
+        ("**a** | b\n# c", "\\*\\*a\\*\\* \\| b \\# c"),
+    ],
+)
+def test_markdown_of_text(value: str, text: str) -> None:
+    assert render.markdown(value) == text
+
+
+def test_markdown_of_what_a_comparison_and_each_host_say(facts: dict[str, t.Any], build: Build) -> None:
+    """Whatever text is in a report is without meaning, also where only words of ours are due."""
+    marked = "**[x](y)** <b>"
+    report = build({"web1": {"ansible_facts": facts}}, build({"web1": {"ansible_facts": facts}}))
+    one = report["hosts"][0]
+    one["capabilities"].update(zone_filter=marked, ipvs=marked, ovs=marked)
+    one["findings"][0].update(space=marked, evidence=marked)
+    one.update(kernel=marked, reason=marked, name=marked)
+    found = {"id": marked, "severity": marked, "space": marked, "evidence": marked}
+    row = {"name": marked, "findings_new": [found], "findings_resolved": [found]}
+    report["comparison"].update(since=marked, added=[marked], removed=[marked], changed=[row])
+    report.update(title=marked)
+    assert not [line for line in rendered(report, "md").splitlines() if "**[" in line or "<b>" in line.replace("\\<b\\>", "")]
+
+
 CELLS = [
     ("text", "text"),
     (None, ""),
@@ -84,7 +113,7 @@ CELLS = [
     ("+1", '"\'+1"'),
     ("-1", '"\'-1"'),
     ("@SUM(A1)", '"\'@SUM(A1)"'),
-    ("\t=1", '"\'\t=1"'),
+    ("\t=1", "\"'\t'=1\""),
     ("\r\n=1", '"\'  =1"'),
     ("  =1", '"\'  =1"'),
     ("\uff1d1", '"\'\uff1d1"'),
@@ -97,6 +126,12 @@ CELLS = [
     # Other forms of the signs: small, raised, the mathematical minus.
     *((f"{sign}1", f'"\'{sign}1"') for sign in "\ufe66\ufe62\ufe63\ufe6b\u2212\u207a\uff0b\uff0d\uff20"),
     ("a=1", "a=1"),
+    # Where another separator is set.
+    ("x;=1+1;y", '"x;\'=1+1;y"'),
+    ("x; \u200b@y", '"x;\' \u200b@y"'),
+    ("x\t-1", '"x\t\'-1"'),
+    ("x|\uff0b1", '"x|\'\uff0b1"'),
+    ("x;y|z", '"x;y|z"'),
     ("node-1", "node-1"),
     ("_=1", "_=1"),
     ("5.0-1", "5.0-1"),

@@ -122,7 +122,7 @@ def results(**hosts: t.Any) -> dict[str, t.Any]:
 def test_comparison(facts: dict[str, t.Any], build: Build) -> None:
     earlier = build(results(gone=facts, same=facts, worse=facts, better=facts, down={"unreachable": True, "msg": "x"}))
     earlier_better = next(one for one in earlier["hosts"] if one["name"] == "better")
-    earlier_better["findings"].append({"id": "old", "severity": "low", "space": "", "evidence": "x"})
+    earlier_better["findings"].append({"id": "conntrack-buckets-few", "severity": "low", "space": "", "evidence": "x"})
     worse = copy.deepcopy(facts)
     worse["conntrack"]["table"]["used_percent"] = 96.0
     worse["conntrack"]["capabilities"]["zone_filter"] = "ignored"
@@ -136,10 +136,60 @@ def test_comparison(facts: dict[str, t.Any], build: Build) -> None:
     assert rows["worse"]["capabilities"] == {"zone_filter": ["exact", "ignored"]}
     assert {finding["id"] for finding in rows["worse"]["findings_new"]} == {"conntrack-table-critical", "conntrack-zone-flush-wipes"}
     assert {finding["id"] for finding in rows["worse"]["findings_resolved"]} == {"conntrack-zone-flush-native"}
-    assert {finding["id"] for finding in rows["better"]["findings_resolved"]} == {"old"}
+    assert {finding["id"] for finding in rows["better"]["findings_resolved"]} == {"conntrack-buckets-few"}
     assert rows["down"]["status"] == ["unreachable", "audited"]
     assert {finding["id"] for finding in rows["down"]["findings_resolved"]} == {"host-unreachable"}
     assert rows["down"]["findings_new"] == [], "what it has now it may have had then"
+
+
+FEW, CRITICAL = ("conntrack-buckets-few", ""), ("conntrack-table-critical", "qrouter-1")
+WORSE = {"conntrack.table.max_per_bucket": 9.0, "kernel_audit.namespaces.0.conntrack.table.used_percent": 99.0}
+
+
+@pytest.mark.parametrize(
+    "unseen, seen",
+    [
+        ({}, {FEW, CRITICAL}),
+        ({"conntrack": {"available": False, "reason": "not_permitted"}}, {CRITICAL}),
+        ({"kernel_audit.namespaces": []}, {FEW}),
+        ({"kernel_audit.namespaces.0.conntrack": {"available": False}}, {FEW}),
+        ({"conntrack.table.max_per_bucket": "odd"}, None),
+        ({"kernel_audit.namespaces.0.name": "another"}, {FEW}),
+    ],
+)
+def test_only_what_was_judged_on_both_days_is_new_or_resolved(
+    unseen: dict[str, t.Any], seen: set[tuple[str, str]] | None, facts: dict[str, t.Any], build: Build
+) -> None:
+    """``None`` is a host whose facts are refused."""
+    bad, other = copy.deepcopy(facts), facts
+    for target, changes in ((bad, WORSE), (other, unseen)):
+        for path, value in changes.items():
+            _set(target, path, value)
+    for first, second, key in ((bad, other, "findings_resolved"), (other, bad, "findings_new")):
+        changed = build(results(web=second), build(results(web=first)))["comparison"]["changed"]
+        found = {(finding["id"], finding["space"]) for row in changed for finding in row[key]}
+        assert found & {FEW, CRITICAL} == (seen or set())
+
+
+def test_a_rule_that_is_only_in_one_report_is_neither_new_nor_resolved(facts: dict[str, t.Any], build: Build) -> None:
+    bad = copy.deepcopy(facts)
+    _set(bad, "conntrack.table.max_per_bucket", 9.0)
+    for first, second, key in ((bad, facts, "findings_resolved"), (facts, bad, "findings_new")):
+        earlier = build(results(web=first))
+        if key == "findings_new":
+            earlier["rules"] = [rule for rule in earlier["rules"] if rule["id"] != FEW[0]]
+        else:
+            next(one for one in earlier["hosts"] if one["name"] == "web")["findings"].append({"id": "mine", "severity": "low", "space": "", "evidence": "x"})
+        changed = build(results(web=second), earlier)["comparison"]["changed"]
+        assert {finding["id"] for row in changed for finding in row[key]} == ({FEW[0]} if key == "findings_resolved" else set())
+
+
+def _set(facts: dict[str, t.Any], path: str, value: t.Any) -> None:
+    *way, last = path.split(".")
+    target: t.Any = facts
+    for step in way:
+        target = target[int(step) if isinstance(target, list) else step]
+    target[last] = value
 
 
 def test_a_host_that_went_down_resolved_nothing(facts: dict[str, t.Any], build: Build) -> None:
@@ -172,6 +222,51 @@ def test_rates(uptime: t.Any, before: t.Any, seconds: t.Any, expected: tuple[t.A
     assert (rates.get("drop"), over) == expected
 
 
+@pytest.mark.parametrize(
+    "uptime, before, seconds, told",
+    [
+        (36000, None, None, "10.0 an hour since the kernel started"),
+        (3600, None, None, "100.0 an hour since the kernel started"),
+        (600, None, None, "100 in 10 minutes, since the kernel started"),
+        (60.4, None, None, "100 in 1 minute, since the kernel started"),
+        (42, None, None, "100 in 42 seconds, since the kernel started"),
+        (0.2, None, None, "100 in 1 second, since the kernel started"),
+        (36000, {"drop": 90}, 1800, "10 in 30 minutes, since the earlier report"),
+        (None, None, None, None),
+    ],
+)
+def test_rates_in_words(uptime: t.Any, before: t.Any, seconds: t.Any, told: str | None) -> None:
+    assert host.rates_told({"drop": 100}, uptime, before, seconds).get("drop") == told
+
+
+def test_the_evidence_of_a_rate_is_true(facts: dict[str, t.Any], build: Build) -> None:
+    facts["conntrack"]["statistics"]["drop"] = 100
+    facts["kernel_audit"]["uptime_seconds"] = 600.0
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert "100 in 10 minutes, since the kernel started (100 together)" in [finding["evidence"] for finding in one["findings"]]
+
+
+@pytest.mark.parametrize(
+    "part, value, status, reason",
+    [
+        ("netlink_sockets", {"available": False, "reason": "unreadable", "reason_text": "/proc/net/netlink: no"}, "partial", "/proc/net/netlink: no"),
+        ("netlink_sockets", {"available": False, "reason": "other", "reason_text": None}, "partial", "it could not be read"),
+        ("ipvs", {"available": False, "reason": "not_loaded"}, "audited", ""),
+        ("ipvs", {"available": False, "reason": "not_built"}, "audited", ""),
+        ("ipvs", {"available": False, "reason": "absent"}, "audited", ""),
+        ("netlink_sockets", {"totals": {"unmatched": 9, "unreadable_processes": 80}}, "partial", "80 processes may not be looked into, 9 sockets have"),
+        # As of root, to whom one process is hidden that has no sockets.
+        ("netlink_sockets", {"totals": {"unmatched": 0, "unreadable_processes": 1}}, "audited", ""),
+        ("netlink_sockets", {"totals": {"unmatched": 9, "unreadable_processes": 0}}, "audited", ""),
+    ],
+)
+def test_a_part_that_is_missing(part: str, value: dict[str, t.Any], status: str, reason: str, facts: dict[str, t.Any], build: Build) -> None:
+    facts[part] = value
+    (one,) = build({"web1": {"ansible_facts": facts}})["hosts"]
+    assert one["status"] == status
+    assert reason in one["reason"] and bool(one["reason"]) is bool(reason)
+
+
 SHAPES: list[tuple[str, t.Any, str]] = [
     ("conntrack", [], "facts.conntrack is no mapping"),
     ("conntrack.table.used_percent", "99", "facts.conntrack.table.used_percent is of another type"),
@@ -202,6 +297,22 @@ SHAPES: list[tuple[str, t.Any, str]] = [
     ("conntrack.unknown", [{"deep": float("nan")}], "facts.conntrack.unknown[0].deep is no finite number"),
     ("unknown", [[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]], "facts.unknown[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0] is nested too deep"),
     ("kernel_audit", {}, "facts.kernel_audit lacks kernel"),
+    ("kernel_audit.kernel", "x" * 16385, "facts.kernel_audit.kernel has 16385 characters, more than 16384"),
+    ("unknown", [0] * 65537, "facts.unknown has 65537 items, more than 65536"),
+    ("conntrack.statistics", dict.fromkeys(map(str, range(1025)), 0), "facts.conntrack.statistics has 1025 keys, more than 1024"),
+    ("conntrack.statistics", {"x" * 16385: 0}, "facts.conntrack.statistics has a key of 16385 characters"),
+    (
+        "conntrack.capabilities.zone_filter",
+        "**x**",
+        "facts.conntrack.capabilities.zone_filter is none of exact, ignored, zone_zero_unsafe, unsupported, unknown",
+    ),
+    ("conntrack.capabilities.zone_filter", [], "facts.conntrack.capabilities.zone_filter is none of exact, ignored, zone_zero_unsafe, unsupported, unknown"),
+    ("conntrack.capabilities.tuple_filter_ipv6", "x", "facts.conntrack.capabilities.tuple_filter_ipv6 is none of right, inverted, ignored, unsupported"),
+    (
+        "netlink_sockets.openvswitch",
+        [{"upcall_mode": "<b>", "evidence": "x"}],
+        "facts.netlink_sockets.openvswitch[0].upcall_mode is none of per_cpu, per_port, per_port_and_handler, none, unknown",
+    ),
 ]
 
 
@@ -237,6 +348,13 @@ def test_what_a_kernel_can_hold_is_audited(path: str, value: t.Any, facts: dict[
     target[last] = value
     (one,) = build({"host": {"ansible_facts": facts}})["hosts"]
     assert (one["status"], one["rule_errors"]) == ("audited", [])
+
+
+@pytest.mark.parametrize("most, status", [(0, "failed"), (1, "audited"), (None, "audited")])
+def test_more_namespaces_than_were_asked_for(most: int | None, status: str, facts: dict[str, t.Any], build: Build) -> None:
+    (one,) = build({"host": {"ansible_facts": facts}}, most=most)["hosts"]
+    assert one["status"] == status
+    assert ("has 1 items, more than audit_namespaces_limit, which is 0" in one["reason"]) is (status == "failed")
 
 
 def test_what_a_rule_cannot_compare_is_told_and_harms_nothing(facts: dict[str, t.Any], build: Build) -> None:

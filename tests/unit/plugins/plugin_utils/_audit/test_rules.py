@@ -102,8 +102,12 @@ TABLE: list[tuple[dict[str, t.Any], set[tuple[str, str]]]] = [
     ({f"{S}.processes.0": dict(process("agent", 600, 1024), soft_limit=None, used_percent=None)}, set()),
     ({f"{S}.processes.0": process("agent", 5, 1024, drops=100)}, {("sockets-drops", "")}),
     ({f"{S}.processes.0": process("agent", 5, 1024, drops=99)}, set()),
-    ({f"{S}.totals.unmatched": 4, f"{S}.totals.unreadable_processes": 2}, {("audit-processes-unreadable", "")}),
+    ({f"{S}.totals.unmatched": 4, f"{S}.totals.unreadable_processes": 2}, {("audit-processes-unreadable", ""), ("audit-not-permitted", "")}),
     ({f"{S}.totals.unreadable_processes": 2}, set()),
+    ({S: {"available": False, "reason": "unreadable", "reason_text": "x"}}, {("audit-part-failed", "")}),
+    ({S: {"available": False, "reason": "not_permitted", "reason_text": "x"}}, {("audit-not-permitted", "")}),
+    ({"ipvs": {"available": False, "reason": "unreadable", "reason_text": "x"}}, {("audit-part-failed", "")}),
+    ({"ipvs": {"available": False, "reason": None}}, {("audit-part-failed", "")}),
     ({f"{S}.openvswitch": [switch(40, "per_cpu")]}, {("ovs-mode", "")}),
     ({f"{S}.openvswitch": [switch(1500, "per_port")]}, {("ovs-mode", "")}),
     ({f"{S}.openvswitch": [switch(12, "none")]}, {("ovs-mode", "")}),
@@ -155,6 +159,9 @@ GOOD = {"id": "mine", "severity": "low", "title": "T", "applies": "true", "evide
         ({"id": "mine", "severity": "low"}, "title is missing, applies is missing, evidence is missing"),
         (dict(GOOD, applies="1 +"), "rule mine"),
         (dict(GOOD, evidence="{{ open"), "rule mine"),
+        (dict(GOOD, applies="(" * 5000 + "1" + ")" * 5000), "rule mine: it cannot be compiled: RecursionError"),
+        (dict(GOOD, each="[" * 150 + "]" * 150), "rule mine: it cannot be compiled: "),
+        (dict(GOOD, evidence="{{ " + "not " * 5000 + "1 }}"), "rule mine: it cannot be compiled: RecursionError"),
     ],
 )
 def test_a_rule_that_is_none(row: dict[str, t.Any], why: str) -> None:
@@ -162,7 +169,7 @@ def test_a_rule_that_is_none(row: dict[str, t.Any], why: str) -> None:
         rules.compiled([row])
 
 
-@pytest.mark.parametrize("text", ["a: b", "- text", "[", "- title: no id"])
+@pytest.mark.parametrize("text", ["a: b", "- text", "[", "- title: no id", "[" * 5000])
 def test_a_file_that_is_none(text: str) -> None:
     with pytest.raises(rules.RuleError, match="mine.yml"):
         rules.parse(text, "mine.yml")
@@ -183,6 +190,65 @@ def test_a_wrong_expression_is_named() -> None:
     (rule,) = rules.compiled([dict(GOOD, applies="'text' > 5")])
     with pytest.raises(rules.RuleError, match="mine"):
         list(rule.ask({}))
+
+
+MISSING = [
+    "known.typo == 'x'",
+    "known.typo != 'x'",
+    "'x' != known.typo",
+    "known.typo",
+    "not known.typo",
+    "known.typo or true",
+    "known.typo in []",
+    "known.typo not in []",
+    "known.typo in 'x'",
+    "'x' not in known.typo",
+    "known.typo is none",
+    "known.typo is not false",
+    "known.typo is string",
+    "known.typo is in ['x']",
+    "'x' is ne known.typo",
+    "[known.typo] | select('none') | list",
+    "absent.far.away['x'][0] != 1",
+    "absent.values() | list",
+    "known.typo | length == 0",
+    "known.typo ~ 'x'",
+    "(known.typo if true else 1) > 0",
+]
+
+
+@pytest.mark.parametrize("applies", MISSING)
+def test_a_rule_that_meets_a_missing_value_is_not_judged(applies: str) -> None:
+    (rule,) = rules.compiled([dict(GOOD, applies=applies)])
+    with pytest.raises(rules.NotJudged):
+        list(rule.ask({"known": {}}))
+
+
+@pytest.mark.parametrize(
+    "applies, found",
+    [
+        ("known.typo is defined", []),
+        ("absent.far.away is undefined", ["e"]),
+        ("absent.far.away | default(5) == 5", ["e"]),
+        ("known.typo is defined and known.typo == 1", []),
+        ("known.none is none and known.none != 5", ["e"]),
+    ],
+)
+def test_a_rule_may_ask_whether_a_value_is_missing(applies: str, found: list[str]) -> None:
+    (rule,) = rules.compiled([dict(GOOD, applies=applies)])
+    assert list(rule.ask({"known": {"none": None}})) == found
+
+
+def test_evidence_without_its_value_is_none() -> None:
+    (rule,) = rules.compiled([dict(GOOD, evidence="{{ known.typo }} s")])
+    with pytest.raises(rules.NotJudged):
+        list(rule.ask({"known": {}}))
+
+
+def test_of_a_host_without_facts_only_rules_of_hosts_are_judged(ready_rules: list[rules.Rule], build: t.Callable[..., dict[str, t.Any]]) -> None:
+    (host,) = build({"down": {"unreachable": True, "msg": "x"}})["hosts"]
+    # The last one is of namespaces alone.
+    assert {rule.id for rule in ready_rules} - set(host["not_judged"]) == {"host-unreachable", "host-failed", "conntrack-namespace-differs"}
 
 
 @pytest.mark.parametrize("error", [RecursionError, RuntimeError, AssertionError])
