@@ -23,10 +23,15 @@ options:
     type: list
     elements: str
     required: true
+  asked:
+    description:
+      - Those of O(hosts) that were asked, as are all when it is left out. The others appear as not asked, whatever results of earlier they have.
+    type: list
+    elements: str
   results:
     description:
-      - The registered variables of each host with results of M(netstate.kernel.audit_facts), of which the one with facts is taken. A host without any
-        appears as failed, one whose result says that it is unreachable as unreachable.
+      - The registered variables of each host with results of M(netstate.kernel.audit_facts), of which the first is taken, or, where that failed, the next.
+        A host without any appears as failed, one whose result says that it is unreachable as unreachable.
     type: list
     elements: str
     default: [audit_gathered]
@@ -74,6 +79,10 @@ options:
       - The title of the report.
     type: str
     default: Fleet audit
+  namespaces_limit:
+    description:
+      - How many namespaces each host was asked for. One that returns more of them appears as failed.
+    type: int
   fail_on:
     description:
       - Fail after the report was written when there are findings of this severity or above.
