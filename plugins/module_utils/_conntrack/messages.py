@@ -271,7 +271,9 @@ def update(family: int, original: t.Sequence[t.Any], reply: t.Sequence[t.Any], *
     return encoded(_entry(family, original, reply, attributes), wire.CT_NEW, 0)
 
 
-def _entry(family: int, original: t.Sequence[t.Any], reply: t.Sequence[t.Any], attributes: t.Mapping[str, t.Any]) -> conntrack_msg:
+def _entry(
+    family: int, original: t.Sequence[t.Any], reply: t.Sequence[t.Any], attributes: t.Mapping[str, t.Any]
+) -> conntrack_msg:
     message = conntrack_msg()
     message["nfgen_family"] = family
     attrs: list[t.Any] = [["CTA_TUPLE_ORIG", {"attrs": original}], ["CTA_TUPLE_REPLY", {"attrs": reply}]]

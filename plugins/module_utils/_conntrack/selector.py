@@ -24,21 +24,9 @@ LABELS = 128
 
 OPTIONS = frozenset(
     (
-        "zones",
-        "family",
-        "protocols",
-        "source",
-        "destination",
-        "reply_source",
-        "reply_destination",
-        "source_ports",
-        "destination_ports",
-        "reply_source_ports",
-        "reply_destination_ports",
-        "mark",
-        "status",
-        "tcp_states",
-        "labels",
+        "zones", "family", "protocols", "source", "destination", "reply_source", "reply_destination",
+        "source_ports", "destination_ports", "reply_source_ports", "reply_destination_ports",
+        "mark", "status", "tcp_states", "labels",
     )  # fmt: skip
 )
 
@@ -259,7 +247,9 @@ def parse(options: t.Mapping[str, t.Any], prefix: str = "") -> Selector:
         zones_named=zones_named,
         family=family,
         protocols=protocols,
-        addresses=tuple((name, _addresses(prefix + name, given[name], family)) for name in _ADDRESS_PATHS if name in given),
+        addresses=tuple(
+            (name, _addresses(prefix + name, given[name], family)) for name in _ADDRESS_PATHS if name in given
+        ),
         ports=tuple((name, _ports(prefix, name, given[name], protocols)) for name in _PORT_PATHS if name in given),
         mark=_mark(prefix + "mark", given["mark"]) if "mark" in given else None,
         status=_status(prefix + "status", given.get("status", [])),

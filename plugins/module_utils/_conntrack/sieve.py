@@ -39,7 +39,9 @@ class Kind(t.NamedTuple):
     labels: int | None
 
 
-ALWAYS: frozenset[wire.Path] = frozenset([(wire.ZONE,), wire.ORIGINAL_ZONE, wire.REPLY_ZONE, wire.PROTOCOL, (wire.STATUS,), wire.TCP_STATE])
+ALWAYS: frozenset[wire.Path] = frozenset(
+    [(wire.ZONE,), wire.ORIGINAL_ZONE, wire.REPLY_ZONE, wire.PROTOCOL, (wire.STATUS,), wire.TCP_STATE]
+)
 _FILTERED = 0x20
 _FLAGS_AT = 6
 

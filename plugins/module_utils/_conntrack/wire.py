@@ -14,7 +14,9 @@ import typing as t
 
 SUBSYSTEM = 1  # NFNL_SUBSYS_CTNETLINK
 SUBSYSTEM_EXPECT = 2
-CT_NEW, CT_GET, CT_DELETE, CT_GET_STATS_CPU, CT_GET_STATS = (SUBSYSTEM << 8 | number for number in (0, 1, 2, 4, 5))
+CT_NEW, CT_GET, CT_DELETE, CT_GET_STATS_CPU, CT_GET_STATS = (
+    SUBSYSTEM << 8 | number for number in (0, 1, 2, 4, 5)
+)
 EXPECT_GET = SUBSYSTEM_EXPECT << 8 | 1
 
 AF_UNSPEC, AF_INET, AF_INET6 = 0, 2, 10  # Linux numbers, wherever this code is read

@@ -161,7 +161,10 @@ class Reconciler:
         return result
 
     def _warnings(self) -> list[str]:
-        return [f"{one.key}: destination {one.destination} is at weight 0 and still has connections: a later run removes it" for one in self._waiting]
+        return [
+            f"{one.key}: destination {one.destination} is at weight 0 and still has connections: a later run removes it"
+            for one in self._waiting
+        ]
 
     def _carry_out(self, found: Snapshot) -> None:
         goal = self._goal

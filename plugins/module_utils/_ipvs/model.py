@@ -143,7 +143,9 @@ Activity = t.Dict[t.Tuple[Key, DestinationKey], Connections]
 PLAIN_TUNNEL = Tunnel()
 
 
-def service_of(family: int, scheduler: str, flags: int, timeout: int, netmask: int, engine: str = "", one_packet: bool = False) -> Service:
+def service_of(
+    family: int, scheduler: str, flags: int, timeout: int, netmask: int, engine: str = "", one_packet: bool = False
+) -> Service:
     """A service in normal form."""
     if not timeout:
         netmask = WHOLE_ADDRESS[family]

@@ -102,7 +102,8 @@ _SYMBOLS = {
 }
 # Each scheduler of IPVS has one function of this form.
 _SYMBOLS.update(
-    (f"ip_vs_{name}", f"ip_vs_{name}_schedule") for name in ("dh", "fo", "lblc", "lblcr", "lc", "mh", "nq", "ovf", "rr", "sed", "sh", "twos", "wlc", "wrr")
+    (f"ip_vs_{name}", f"ip_vs_{name}_schedule")
+    for name in ("dh", "fo", "lblc", "lblcr", "lc", "mh", "nq", "ovf", "rr", "sed", "sh", "twos", "wlc", "wrr")
 )
 
 

@@ -23,6 +23,17 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _NOT_SETTINGS = frozenset(["nf_conntrack_count", "nf_conntrack_max", "nf_conntrack_buckets", "nf_conntrack_expect_max"])
 
 
+class Measure(t.NamedTuple):
+    """What all hosts are judged by.
+
+    :ivar most: namespaces that each was asked for; ``None`` is any number
+    """
+
+    rules: t.Sequence[Rule]
+    thresholds: t.Mapping[str, t.Any]
+    most: int | None = None
+
+
 def status_of(result: t.Mapping[str, t.Any] | None, most: int | None = None) -> tuple[str, str]:
     """How the audit went on a host, and why not better.
 
@@ -82,39 +93,23 @@ def _cleaned(text: t.Any) -> str:
     return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", plain).split())[:_LONGEST_REASON]
 
 
-def judged(
-    name: str,
-    result: t.Mapping[str, t.Any] | None,
-    rules: t.Sequence[Rule],
-    thresholds: t.Mapping[str, t.Any],
-    earlier: t.Mapping[str, t.Any] | None,
-    most: int | None = None,
-) -> dict[str, t.Any]:
+def judged(name: str, result: t.Mapping[str, t.Any] | None, measure: Measure, earlier: t.Mapping[str, t.Any] | None) -> dict[str, t.Any]:
     """The host as in the report. What goes wrong with what it returned is told of it, and of no other.
 
     :param earlier: the same host in an earlier report
-    :param most: namespaces that it was asked for
     """
     try:
-        return _judged(name, result, rules, thresholds, earlier, most)
+        return _judged(name, result, measure, earlier)
     except Exception as error:  # pylint: disable=broad-except  # a host that was taken over may think of what the shape does not
-        said = {"msg": f"what it returned cannot be judged: {type(error).__name__}: {error}"}
-        return _judged(name, said, rules, thresholds, None)
+        return _judged(name, {"msg": f"what it returned cannot be judged: {type(error).__name__}: {error}"}, measure, None)
 
 
-def _judged(
-    name: str,
-    result: t.Mapping[str, t.Any] | None,
-    rules: t.Sequence[Rule],
-    thresholds: t.Mapping[str, t.Any],
-    earlier: t.Mapping[str, t.Any] | None,
-    most: int | None = None,
-) -> dict[str, t.Any]:
-    status, reason = status_of(result, most)
+def _judged(name: str, result: t.Mapping[str, t.Any] | None, measure: Measure, earlier: t.Mapping[str, t.Any] | None) -> dict[str, t.Any]:
+    status, reason = status_of(result, measure.most)
     facts = dict(result["ansible_facts"]) if result and status in (AUDITED, PARTIAL) else {}
     audit = facts.get("kernel_audit") or {}
     host = {"name": name, "status": status, "reason": reason}
-    findings, unjudged, errors = _findings(host, facts, rules, thresholds, earlier)
+    findings, unjudged, errors = _findings(host, facts, measure, earlier)
     conntrack = facts.get("conntrack") or {}
     return {
         **host,
@@ -245,14 +240,10 @@ def _differing(host: t.Mapping[str, t.Any], space: t.Mapping[str, t.Any]) -> lis
 
 
 def _findings(
-    host: dict[str, t.Any],
-    facts: t.Mapping[str, t.Any],
-    rules: t.Sequence[Rule],
-    thresholds: t.Mapping[str, t.Any],
-    earlier: t.Mapping[str, t.Any] | None,
+    host: dict[str, t.Any], facts: t.Mapping[str, t.Any], measure: Measure, earlier: t.Mapping[str, t.Any] | None
 ) -> tuple[list[dict[str, t.Any]], dict[str, list[str]], list[str]]:
     """Findings, rules that lacked a value by namespace, and rules that are wrong."""
-    shared: dict[str, t.Any] = {"host": host, "thresholds": thresholds, "own": facts}
+    shared: dict[str, t.Any] = {"host": host, "thresholds": measure.thresholds, "own": facts}
     if "kernel_audit" in facts:
         shared["audit"] = facts["kernel_audit"]
         shared["missing"] = missing(facts)
@@ -263,7 +254,7 @@ def _findings(
     findings: list[dict[str, t.Any]] = []
     unjudged: dict[str, list[str]] = {}
     errors: list[str] = []
-    for rule in rules:
+    for rule in measure.rules:
         for values in spaces if rule.per == "space" else spaces[:1]:
             try:
                 for evidence in rule.ask(values):

@@ -44,7 +44,8 @@ def built(
     :raises ReportError: for an earlier report that is none
     """
     before = hosts_of(earlier) if earlier is not None else {}
-    hosts = [host.judged(name, results[name], rules, thresholds, before.get(name), most) for name in sorted(results, key=_natural)]
+    measure = host.Measure(rules, thresholds, most)
+    hosts = [host.judged(name, results[name], measure, before.get(name)) for name in sorted(results, key=_natural)]
     return {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,

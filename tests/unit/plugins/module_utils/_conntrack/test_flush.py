@@ -121,7 +121,9 @@ def changes(scripted: ScriptedKernel) -> list:
         ({"source": ["10.9.9.9"]}, set()),
     ],
 )
-def test_exactly_what_was_asked_for_goes(make: Make, behaviour: str, method: str, buckets: int, receive_buffer: int, options: dict, gone: set[int]) -> None:
+def test_exactly_what_was_asked_for_goes(
+    make: Make, behaviour: str, method: str, buckets: int, receive_buffer: int, options: dict, gone: set[int]
+) -> None:
     scripted = make(behaviour, buckets=buckets, receive_buffer=receive_buffer)
     result = run(options, method=method)
     assert scripted.host.numbers() == [number for number in EVERY if number not in gone]
@@ -179,7 +181,9 @@ def test_exactly_what_was_asked_for_goes(make: Make, behaviour: str, method: str
         (EXACT, {"all": True, "exclude": {"mark": "77"}}, "auto", FREE, [], "unknown"),
     ],
 )
-def test_flush_messages_that_are_sent(make: Make, behaviour: str, options: dict, method: str, buckets: int, zones: list, told: str) -> None:
+def test_flush_messages_that_are_sent(
+    make: Make, behaviour: str, options: dict, method: str, buckets: int, zones: list, told: str
+) -> None:
     scripted = make(behaviour, buckets=buckets)
     result = run(options, method=method)
     assert flushed(scripted) == zones
@@ -230,7 +234,9 @@ def test_zone_0_goes_entry_by_entry_where_no_namespace_can_be_made(make: Make) -
         (EXACT, ["0", "5"], False, "making a throw-away network namespace failed: EPERM"),
     ],
 )
-def test_the_kernel_is_not_let_loose_unproven(make: Make, behaviour: str, zones: list[str], namespaces: bool, evidence: str, check: bool) -> None:
+def test_the_kernel_is_not_let_loose_unproven(
+    make: Make, behaviour: str, zones: list[str], namespaces: bool, evidence: str, check: bool
+) -> None:
     scripted = make(behaviour)
     scripted.permits_namespaces = namespaces
     with pytest.raises(NetstateError) as caught:
@@ -290,10 +296,14 @@ def test_max_entries_below_zero() -> None:
 # Entries that go by themselves, entries that cannot go
 
 
-@pytest.mark.parametrize("vanished, deleted", [((11,), 2), ((11, 12, 13), 0), ((13,), 2), ((1,), 3)])
+@pytest.mark.parametrize(
+    "vanished, deleted", [((11,), 2), ((11, 12, 13), 0), ((13,), 2), ((1,), 3)]
+)
 @pytest.mark.parametrize("behaviour", [EXACT, IGNORING])
 @pytest.mark.parametrize("receive_buffer", [4 << 20, 2048])
-def test_entries_that_ended_meanwhile_are_already_gone(make: Make, behaviour: str, receive_buffer: int, vanished: tuple[int, ...], deleted: int) -> None:
+def test_entries_that_ended_meanwhile_are_already_gone(
+    make: Make, behaviour: str, receive_buffer: int, vanished: tuple[int, ...], deleted: int
+) -> None:
     scripted = make(behaviour, receive_buffer=receive_buffer)
     scripted.after_dump = lambda: scripted.host.remove(*vanished)
     result = run({"zones": ["5"]}, method="entries")
@@ -323,7 +333,9 @@ def test_an_entry_that_took_the_tuple_of_another_meanwhile_stays(make: Make) -> 
         (2048, 1, [1, 2, 3, 12, 13, 21, 22, 31]),  # one by one
     ],
 )
-def test_an_entry_that_cannot_be_deleted_fails_with_the_counts_so_far(make: Make, receive_buffer: int, deleted: int, left: list[int]) -> None:
+def test_an_entry_that_cannot_be_deleted_fails_with_the_counts_so_far(
+    make: Make, receive_buffer: int, deleted: int, left: list[int]
+) -> None:
     scripted = make(IGNORING, receive_buffer=receive_buffer)
     scripted.busy = {12}
     with pytest.raises(NetstateError) as caught:
@@ -406,7 +418,9 @@ def test_a_table_resized_once_is_read_again(make: Make, monkeypatch: pytest.Monk
         ({"protocols": ["udp"]}, 2),
     ],
 )
-def test_check_mode_sends_nothing_that_changes(make: Make, behaviour: str, method: str, buckets: int, options: dict, matched: int) -> None:
+def test_check_mode_sends_nothing_that_changes(
+    make: Make, behaviour: str, method: str, buckets: int, options: dict, matched: int
+) -> None:
     scripted = make(behaviour, buckets=buckets)
     result = run(options, method=method, check=True, recount=True)
     assert changes(scripted) == []
@@ -481,7 +495,9 @@ def test_without_conntrack_nothing_is_opened(
     "check, count, outcome",
     [(True, 0, "nothing"), (False, 0, "nothing"), (True, 3, "not_loaded"), (False, 3, "read")],
 )
-def test_the_reader_is_loaded_only_to_flush_entries(make: Make, monkeypatch: pytest.MonkeyPatch, check: bool, count: int, outcome: str) -> None:
+def test_the_reader_is_loaded_only_to_flush_entries(
+    make: Make, monkeypatch: pytest.MonkeyPatch, check: bool, count: int, outcome: str
+) -> None:
     scripted = make(EXACT)
     monkeypatch.setattr(presence, "look", lambda: Presence(kernel.LOADED, kernel.LOADABLE, NOT_LOADED))
     monkeypatch.setattr(kernel, "sysctl", lambda _name: count)

@@ -121,7 +121,9 @@ def test_a_spoiled_dump_is_read_again_from_the_start(monkeypatch: pytest.MonkeyP
     assert (ids(result), result["matched"]) == ([1, 2, 3, 4, 5], 5)
 
 
-@pytest.mark.parametrize("tracker, count, fails", [(kernel.LOADABLE, None, False), (kernel.LOADED, 0, False), (kernel.LOADED, 3, True)])
+@pytest.mark.parametrize(
+    "tracker, count, fails", [(kernel.LOADABLE, None, False), (kernel.LOADED, 0, False), (kernel.LOADED, 3, True)]
+)
 def test_without_a_reader(monkeypatch: pytest.MonkeyPatch, tracker: str, count: int | None, fails: bool) -> None:
     host = scripted(monkeypatch)
     monkeypatch.setattr(presence, "look", lambda: Presence(tracker, kernel.LOADABLE, Reason("not_loaded", "why")))

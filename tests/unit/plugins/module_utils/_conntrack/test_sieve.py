@@ -149,7 +149,10 @@ def test_a_sort_is_looked_up_under_its_own_mask_only() -> None:
     # Of one length: a plain entry of zone 0 ends in a timeout, an offloaded one has a zone in its place. What the mask of the
     # first leaves of the second lacks its mark, and is the number of one without a mark.
     plain = entry(b"\x0a\0\0\1", b"\x0a\0\0\2", protocol=17, mark=0, timeout=30, number=1)
-    offloaded = [entry(b"\x0a\0\0\3", b"\x0a\0\0\2", protocol=17, zone=5, status=0x400E, mark=mark, timeout=None, number=2) for mark in (0, 7)]
+    offloaded = [
+        entry(b"\x0a\0\0\3", b"\x0a\0\0\2", protocol=17, zone=5, status=0x400E, mark=mark, timeout=None, number=2)
+        for mark in (0, 7)
+    ]
     assert len({len(plain), *map(len, offloaded)}) == 1
     for order in ([plain, *offloaded], [*offloaded, plain], [offloaded[0], plain, offloaded[1]]):
         found = Sieve(lambda kind, _message, _layout: kind, also=[MARK])

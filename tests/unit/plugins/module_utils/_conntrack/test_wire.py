@@ -128,7 +128,9 @@ MALFORMED = [
     pytest.param(message(0x100, 2, HEAD + struct.pack("=HH", 9, 12) + bytes(4)), id="longer than the message"),
     pytest.param(message(0x100, 2, HEAD + attribute(12, bytes(4)) + struct.pack("=HH", 8, 3)), id="the second one cut off"),
     pytest.param(message(0x100, 2, HEAD + nest(1, struct.pack("=HH", 12, 1) + bytes(4)) + bytes(8)), id="longer than its nest"),
-    pytest.param(message(0x100, 2, HEAD + nest(4, nest(1, struct.pack("=HH", 2, 1)))), id="two nests deep"),
+    pytest.param(
+        message(0x100, 2, HEAD + nest(4, nest(1, struct.pack("=HH", 2, 1)))), id="two nests deep"
+    ),
 ]
 
 

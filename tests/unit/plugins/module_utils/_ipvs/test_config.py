@@ -35,7 +35,9 @@ def test_defaults():
             "scheduler": "wlc",
             "scheduler_flags": [],
             "one_packet": False,
-            "destinations": [{"address": "10.1.0.1", "port": 80, "forward": "direct", "weight": 1, "upper_threshold": 0, "lower_threshold": 0}],
+            "destinations": [
+                {"address": "10.1.0.1", "port": 80, "forward": "direct", "weight": 1, "upper_threshold": 0, "lower_threshold": 0}
+            ],
         }
     ]
 

@@ -229,7 +229,9 @@ def test_merged_and_replaced_never_remove_a_service(held, wanted):
         assert set(after) == set(held) | set(wanted)
         if state == plan.MERGED:
             assert not any(step.kind in plan.REMOVING for step in steps)
-        assert {key: one for key, one in after.items() if key not in wanted} == {key: one for key, one in held.items() if key not in wanted}
+        assert {key: one for key, one in after.items() if key not in wanted} == {
+            key: one for key, one in held.items() if key not in wanted
+        }
 
 
 @given(tables(), tables())

@@ -7,7 +7,9 @@ from ansible_collections.netstate.kernel.plugins.module_utils._ipvs.model import
 
 
 def test_totals():
-    table = rules.parse_table("-A -t 10.0.0.1:80\n-a -t 10.0.0.1:80 -r 10.1.0.1 -w 0\n-a -t 10.0.0.1:80 -r 10.1.0.2\n-A -u [2001:db8::1]:53\n-A -f 1 -6\n")
+    table = rules.parse_table(
+        "-A -t 10.0.0.1:80\n-a -t 10.0.0.1:80 -r 10.1.0.1 -w 0\n-a -t 10.0.0.1:80 -r 10.1.0.2\n-A -u [2001:db8::1]:53\n-A -f 1 -6\n"
+    )
     activity = {1: Connections(1, 2, 3), 2: Connections(4, 5, 6)}
     assert readout.totals(table, activity) == {
         "services": 3,

@@ -49,7 +49,9 @@ WHY = Reason("why", "because of this: do that")
         (None, None, None, None, "a dump failed"),
     ],
 )
-def test_a_failure_tells_what_the_kernel_said_and_why(number: int | None, reason: Reason | None, code: str | None, slug: str | None, text: str | None) -> None:
+def test_a_failure_tells_what_the_kernel_said_and_why(
+    number: int | None, reason: Reason | None, code: str | None, slug: str | None, text: str | None
+) -> None:
     error = NetstateError("a dump", number, reason, {"deleted": 3})
     result = error.as_result()
     assert result == {"msg": str(error), "asked": "a dump", "errno": code, "reason": slug, "deleted": 3}

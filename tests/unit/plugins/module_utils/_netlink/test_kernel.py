@@ -50,7 +50,9 @@ SYMBOLS = "0000000000000000 T nf_conntrack_in\n0000000000000000 t ctnetlink_net_
             "absent",
             id="only what another depends on",
         ),
-        pytest.param({BUILTIN: "", DEPENDENCIES: "kernel/net/netfilter/nf_conntrack_ftp.ko:\n"}, "nf_conntrack", "absent", id="one of a longer name"),
+        pytest.param(
+            {BUILTIN: "", DEPENDENCIES: "kernel/net/netfilter/nf_conntrack_ftp.ko:\n"}, "nf_conntrack", "absent", id="one of a longer name"
+        ),
         pytest.param({"proc/kallsyms": SYMBOLS}, "nf_conntrack", "builtin", id="symbols, without any list"),
         pytest.param({"proc/kallsyms": SYMBOLS}, "nf_conntrack_netlink", "builtin", id="symbols of the reader"),
         pytest.param({"proc/kallsyms": "0 T nf_conntrack_in_x\n0 t xnf_conntrack_in\n"}, "nf_conntrack", "absent", id="similar symbols"),
