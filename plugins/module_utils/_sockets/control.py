@@ -106,5 +106,5 @@ def _receive(connection: socket.socket, deadline: float) -> t.Any:
 
 
 def _number(digits: str) -> int:
-    """Older Pythons take minutes for a million digits."""
+    """Pythons before 3.8.14 take minutes for as many digits as an answer may have."""
     return int(digits[:_MOST_DIGITS])
