@@ -45,6 +45,7 @@ def gather(limit: int = LIMIT, netns: str | None = None) -> dict[str, t.Any]:
         seen, daemons = processes.walk(sockets), openvswitch.find()
     except OSError as error:
         return _unreadable(facts, processes.PROC, error)
+    sockets = _still_open(sockets, seen, netns)
     facts["totals"] = totals(sockets, seen)
     facts["reason"], facts["reason_text"] = why_in_part(facts["totals"], processes.are_hidden())
     facts["openvswitch"] = []
@@ -54,6 +55,21 @@ def gather(limit: int = LIMIT, netns: str | None = None) -> dict[str, t.Any]:
         own = reading.read() if netns else sockets
         facts["openvswitch"] = openvswitch.gather(daemons, {} if isinstance(own, OSError) else own)
     return facts
+
+
+def _still_open(sockets: dict[int, table.Socket], seen: processes.Seen, netns: str | None) -> dict[int, table.Socket]:
+    """Without those that were closed while owners were looked for: a command that just ended is no owner that may not be seen."""
+    held = _held(seen)
+    if not any(socket.port and socket.inode not in held for socket in sockets.values()):
+        return sockets
+    left = namespace.run(netns, reading.read)
+    if isinstance(left, OSError):
+        return sockets
+    return {inode: socket for inode, socket in sockets.items() if inode in held or inode in left}
+
+
+def _held(seen: processes.Seen) -> set[int]:
+    return {socket.inode for process in seen.holders for socket in process.sockets}
 
 
 def _unreadable(facts: dict[str, t.Any], what: str, error: OSError) -> dict[str, t.Any]:
@@ -115,7 +131,7 @@ def row(process: processes.Process) -> dict[str, t.Any]:
 
 def totals(sockets: t.Mapping[int, table.Socket], seen: processes.Seen) -> dict[str, t.Any]:
     """Sums over the namespace. A socket that several processes hold counts once."""
-    held = {socket.inode for process in seen.holders for socket in process.sockets}
+    held = _held(seen)
     rest = [socket for socket in sockets.values() if socket.inode not in held]
     return {
         "sockets": len(sockets),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.netstate.kernel.plugins.module_utils._sockets import facts, openvswitch, processes, table
+from ansible_collections.netstate.kernel.plugins.module_utils._sockets import facts, openvswitch, processes, reading, table
 from ansible_collections.netstate.kernel.plugins.module_utils._sockets.table import Socket
 
 if t.TYPE_CHECKING:
@@ -142,6 +142,31 @@ def test_owners_that_are_not_seen(unmatched: int, unreadable: int, hidden: bool,
     found, text = facts.why_in_part({"unmatched": unmatched, "unreadable_processes": unreadable, "processes": 9}, hidden)
     assert found == reason
     assert (text is None) == (reason is None)
+
+
+@pytest.mark.parametrize(
+    "later, unmatched, reason",
+    [
+        pytest.param({10, 11, 12, 13}, 0, None, id="its process ended"),
+        pytest.param({13}, 0, None, id="the others closed theirs afterwards"),
+        pytest.param({10, 11, 12, 13, 14}, 1, "not_permitted", id="it is still there"),
+        pytest.param(None, 1, "not_permitted", id="nothing can be read any more"),
+    ],
+)
+def test_a_socket_that_was_closed_while_its_owner_was_looked_for(
+    monkeypatch: pytest.MonkeyPatch, later: set[int] | None, unmatched: int, reason: str | None
+) -> None:
+    again = OSError(13, "Permission denied") if later is None else {inode: SOCKETS[inode] for inode in later}
+    readings = iter([SOCKETS, again])
+    holder = processes.Process(7, "holder", 3, [SOCKETS[10], SOCKETS[11], SOCKETS[12]], 1024, 4096)
+    monkeypatch.setattr(reading, "read", lambda: next(readings))
+    monkeypatch.setattr(processes, "walk", lambda _sockets: processes.Seen([holder], 9, 1))
+    monkeypatch.setattr(processes, "are_hidden", lambda: False)
+    monkeypatch.setattr(openvswitch, "find", list)
+    found = facts.gather()
+    totals = found["totals"]
+    assert (totals["unmatched"], totals["held"], totals["kernel"], totals["sockets"]) == (unmatched, 3, 1, 4 + unmatched)
+    assert found["reason"] == reason
 
 
 @pytest.mark.parametrize("broken", ["walk", "find", "read"])
